@@ -1,0 +1,1 @@
+"""The compiled kernel: Kueue's scheduling decisions on resident int64 arrays."""

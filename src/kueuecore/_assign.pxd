@@ -1,0 +1,115 @@
+"""Flavor assignment: which flavor each resource of each pod set would take, and how (fit, borrow, preempt, not at all).
+
+Source: QP-401..446, QP-501, QP-531, QP-532.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kueuecore._flavors cimport Flavors
+from kueuecore._forest cimport Forest
+from kueuecore._types cimport Mode, Possibility, ReasonCode, amount_t, index_t
+from kueuecore._workloads cimport Workloads
+
+
+cdef struct Rank:            # granular mode of a flavor (QP-403)
+    Possibility possibility
+    int64_t borrow           # borrowing level, 0 is none
+
+
+cdef struct Request:         # one resource of a group of pod sets while flavors are searched
+    index_t resource
+    amount_t amount          # of all members
+    index_t flavor           # chosen, NONE while open or skipped
+    Possibility possibility
+    int32_t borrow
+    int32_t tried            # index to record (QP-443)
+    Possibility try_possibility  # of the flavor that is being looked at
+    int32_t try_borrow
+    Possibility best_possibility
+    int32_t best_borrow
+
+
+cdef struct Choice:          # one resource of one pod set in the result
+    index_t slot             # of the workload, counted from its slot_start
+    index_t resource
+    amount_t amount
+    index_t flavor           # NONE where the resource was skipped or nothing was found
+    Possibility possibility
+    int32_t borrow
+    int32_t tried
+
+
+cdef struct PodSetResult:
+    int64_t count            # pods that this result is for
+    Py_ssize_t first         # first of its choices
+    Py_ssize_t length
+    index_t leader           # first pod set of its group: reasons are kept under that number
+    Mode mode
+
+
+cdef struct ColumnUsage:
+    index_t column
+    amount_t amount
+
+
+cdef struct Reason:          # why a flavor was passed over or does not fit now
+    int32_t code             # ReasonCode
+    index_t pod_set          # first pod set of the group, counted within the workload
+    index_t flavor
+    index_t resource
+    amount_t first           # missing amount, or what earlier groups of the workload take
+    amount_t second          # requested
+    amount_t third           # capacity
+
+
+cdef class Assigner:
+    cdef readonly Forest forest
+    cdef readonly Flavors flavors
+    cdef readonly Workloads workloads
+    cdef public bint fungibility          # gate FlavorFungibility
+    cdef public bint partial_admission    # gate PartialAdmission
+    cdef public bint ignore_undeclared    # config quotaCheckStrategy: IgnoreUndeclared (QP-411)
+
+    # the result of the last assignment
+    cdef Mode mode
+    cdef int64_t borrowing                # largest borrow level of its choices
+    cdef Choice* choices
+    cdef Py_ssize_t choice_count
+    cdef PodSetResult* results            # [pod set of the workload]
+    cdef Py_ssize_t result_count          # less than the pod sets where the search ended early
+    cdef ColumnUsage* usage               # quota it would take, a column once
+    cdef Py_ssize_t usage_count
+    cdef Reason* reasons
+    cdef Py_ssize_t reason_count
+
+    # scratch
+    cdef Request* requests
+    cdef Py_ssize_t request_count
+    cdef int64_t* counts                  # [pod set] counts of a partial admission probe
+    cdef uint8_t* done                    # [pod set] already placed with its group
+    cdef Py_ssize_t choice_capacity, result_capacity, reason_capacity
+
+    cdef int nominate(self, index_t workload, index_t queue) except -1 nogil
+    cdef int assign(self, index_t workload, index_t queue, bint reduced) except -1 nogil
+    cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil
+    cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil
+    cdef int make_room(self, index_t workload) except -1 nogil
+    cdef int collect_requests(self, index_t workload, index_t queue, index_t leader) except -1 nogil
+    cdef void merge_request(self, index_t resource, amount_t amount) noexcept nogil
+    cdef int assign_group(self, index_t workload, index_t queue, index_t leader, bint* failed) except -1 nogil
+    cdef int search(self, index_t workload, index_t queue, index_t leader, Py_ssize_t lead, int* found) except -1 nogil
+    cdef index_t first_flavor(self, index_t workload, index_t leader, index_t resource) noexcept nogil
+    cdef int eligible(self, index_t workload, index_t leader, index_t flavor) noexcept nogil
+    cdef int rank_flavor(
+        self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor, Rank* rank
+    ) except -1 nogil
+    cdef int fit_quota(
+        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, Rank* rank
+    ) except -1 nogil
+    cdef int finish_group(self, index_t workload, index_t leader, bint has_reasons, bint failed) except -1 nogil
+    cdef void book(self, index_t column, amount_t amount) noexcept nogil
+    cdef amount_t booked(self, index_t column) noexcept nogil
+    cdef int note(
+        self, ReasonCode code, index_t pod_set, index_t flavor, index_t resource,
+        amount_t first, amount_t second, amount_t third
+    ) except -1 nogil

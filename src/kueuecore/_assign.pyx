@@ -1,0 +1,484 @@
+"""The search for flavors. See the .pxd for what it reads and leaves behind."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memmove
+
+from kueuecore._amount cimport add_plain, floored, saturating_add, saturating_mul, sub
+from kueuecore._flavors cimport Flavors
+from kueuecore._forest cimport Forest
+from kueuecore._types cimport (
+    ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
+    REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE, REASON_UNDECLARED_RESOURCE,
+    REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, Possibility, ReasonCode, amount_t, index_t,
+)
+from kueuecore._workloads cimport Workloads
+
+
+cdef inline bint is_better(Rank a, Rank b, bint borrowing_first) noexcept nogil:
+    """Whether flavor rank `a` is preferred to `b` (QP-440)."""
+    if a.possibility == NO_FIT:
+        return False
+    if b.possibility == NO_FIT:
+        return True
+    if (a.possibility == NO_CANDIDATES) != (b.possibility == NO_CANDIDATES):
+        return b.possibility == NO_CANDIDATES
+    if borrowing_first and a.borrow != b.borrow:
+        return a.borrow < b.borrow
+    if a.possibility != b.possibility:
+        return a.possibility > b.possibility
+    return a.borrow < b.borrow
+
+
+cdef inline Mode mode_of(Possibility possibility) noexcept nogil:
+    if possibility == FIT:
+        return MODE_FIT
+    return MODE_NO_FIT if possibility == NO_FIT else MODE_PREEMPT
+
+
+cdef class Assigner:
+    """Assigns flavors to one workload at a time, against the usage that the forest holds now."""
+
+    def __cinit__(self):
+        self.choices = NULL
+        self.results = NULL
+        self.usage = NULL
+        self.reasons = NULL
+        self.requests = NULL
+        self.counts = NULL
+        self.done = NULL
+        self.choice_capacity = self.result_capacity = self.reason_capacity = 0
+
+    def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None):
+        self.forest = forest
+        self.flavors = flavors
+        self.workloads = workloads
+        self.fungibility = True
+        self.partial_admission = True
+        self.ignore_undeclared = False
+
+    def __dealloc__(self):
+        free(self.choices)
+        free(self.results)
+        free(self.usage)
+        free(self.reasons)
+        free(self.requests)
+        free(self.counts)
+        free(self.done)
+
+    cdef int nominate(self, index_t workload, index_t queue) except -1 nogil:
+        """Full assignment, or a partial one where only that can be accepted (QC-103, QC-104)."""
+        self.make_room(workload)
+        self.assign(workload, queue, False)
+        if self.mode != MODE_FIT and self.partial_admission:
+            return self.reduce_counts(workload, queue)
+        return 0
+
+    cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil:
+        """Binary search for the least reduction of pod counts that is accepted (QP-531, QP-532).
+
+        The probe order is upstream's, since what is accepted need not be monotone once preemption is asked.
+        """
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef Py_ssize_t length = self.workloads.pod_set_length[workload]
+        cdef int64_t total = 0, low = 0, high, middle, accepted = -1, last = -1
+        cdef Py_ssize_t p
+        for p in range(first, first + length):
+            if self.workloads.min_count[p] != NONE:
+                total += self.workloads.full_count[p] - self.workloads.min_count[p]
+        if total <= 0:
+            return 0
+        high = total + 1
+        while low < high:
+            middle = (low + high) // 2
+            self.set_counts(first, length, middle, total)
+            self.assign(workload, queue, True)
+            last = middle
+            if self.mode == MODE_FIT:
+                accepted = middle
+                high = middle
+            else:
+                low = middle + 1
+        if accepted == low:
+            if last != accepted:
+                self.set_counts(first, length, accepted, total)
+                self.assign(workload, queue, True)
+        else:
+            self.assign(workload, queue, False)
+        return 0
+
+    cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil:
+        cdef Py_ssize_t p
+        cdef int64_t most
+        for p in range(length):
+            self.counts[p] = self.workloads.full_count[first + p]
+            if self.workloads.min_count[first + p] != NONE:
+                most = self.workloads.full_count[first + p] - self.workloads.min_count[first + p]
+                # up to 2^31 pods each way: the product of the two fits 64 bits
+                self.counts[p] -= most * step // total
+
+    cdef int assign(self, index_t workload, index_t queue, bint reduced) except -1 nogil:
+        """Search flavors for all pod sets, group by group in order of first appearance (QP-410..418)."""
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef Py_ssize_t length = self.workloads.pod_set_length[workload]
+        cdef Py_ssize_t p
+        cdef index_t leader
+        cdef bint failed = False
+        self.choice_count = self.result_count = self.usage_count = self.reason_count = 0
+        self.borrowing = 0
+        self.mode = MODE_FIT if length > 0 else MODE_NO_FIT
+        for p in range(length):
+            self.done[p] = False
+            self.results[p].count = self.counts[p] if reduced else self.workloads.count[first + p]
+            self.results[p].length = 0
+        for leader in range(length):
+            if self.done[leader]:
+                continue
+            self.assign_group(workload, queue, leader, &failed)
+            if failed:
+                break
+        return 0
+
+    cdef int make_room(self, index_t workload) except -1 nogil:
+        """Scratch for one workload: as many choices as it has slots."""
+        cdef Py_ssize_t pod_sets = self.workloads.pod_set_length[workload]
+        cdef Py_ssize_t slots = self.workloads.slot_length[workload] + 1
+        cdef bint enough = True
+        if pod_sets > self.result_capacity:
+            self.result_capacity = 2 * pod_sets
+            self.results = <PodSetResult*> realloc(self.results, self.result_capacity * sizeof(PodSetResult))
+            self.counts = <int64_t*> realloc(self.counts, self.result_capacity * sizeof(int64_t))
+            self.done = <unsigned char*> realloc(self.done, self.result_capacity)
+            enough = self.results != NULL and self.counts != NULL and self.done != NULL
+        if slots > self.choice_capacity:
+            self.choice_capacity = 2 * slots
+            self.choices = <Choice*> realloc(self.choices, self.choice_capacity * sizeof(Choice))
+            self.usage = <ColumnUsage*> realloc(self.usage, self.choice_capacity * sizeof(ColumnUsage))
+            self.requests = <Request*> realloc(self.requests, self.choice_capacity * sizeof(Request))
+            enough = enough and self.choices != NULL and self.usage != NULL and self.requests != NULL
+        if not enough:
+            with gil:
+                raise MemoryError("assignment")
+        return 0
+
+    # --- one group of pod sets
+
+    cdef int collect_requests(self, index_t workload, index_t queue, index_t leader) except -1 nogil:
+        """Sum the members' requests, in rank order, and open a choice for each of theirs (QP-405, QP-410)."""
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef Py_ssize_t length = self.workloads.pod_set_length[workload]
+        cdef Py_ssize_t member, row, i, r
+        cdef index_t group = self.workloads.group[first + leader]
+        cdef index_t pods = self.flavors.pods_resource
+        cdef bint count_pods = pods != NONE and self.flavors.group_of[queue, pods] != NONE
+        cdef bint has_pods
+        cdef Choice* choice
+        cdef int64_t count, full
+        self.request_count = 0
+        for member in range(leader, length):
+            row = first + member
+            if self.workloads.group[row] != group:
+                continue
+            self.done[member] = True
+            self.results[member].first = self.choice_count
+            self.results[member].leader = leader
+            full = self.workloads.count[row]
+            count = self.results[member].count
+            has_pods = False
+            r = self.workloads.request_start[self.workloads.request_class[row]]
+            for i in range(self.workloads.request_length[self.workloads.request_class[row]]):
+                choice = &self.choices[self.choice_count]
+                choice.slot = self.workloads.pod_set_slot[row] + <index_t> i
+                choice.resource = self.workloads.request_resource[r + i]
+                choice.amount = saturating_mul(self.workloads.request_amount[r + i], full)
+                if count != full and full != 0:
+                    choice.amount = saturating_mul(choice.amount // full, count)
+                if count_pods and choice.resource == pods:
+                    choice.amount = count
+                    has_pods = True
+                choice.flavor = NONE
+                self.choice_count += 1
+                self.merge_request(choice.resource, choice.amount)
+            if count_pods and not has_pods:
+                choice = &self.choices[self.choice_count]
+                choice.slot = self.workloads.pod_set_slot[row] + self.workloads.pod_set_slots[row] - 1
+                choice.resource = pods
+                choice.amount = count
+                choice.flavor = NONE
+                self.choice_count += 1
+                self.merge_request(pods, count)
+            self.results[member].length = self.choice_count - self.results[member].first
+        return 0
+
+    cdef void merge_request(self, index_t resource, amount_t amount) noexcept nogil:
+        cdef Py_ssize_t at = self.request_count
+        cdef index_t rank = self.flavors.resource_rank[resource]
+        while at > 0 and self.flavors.resource_rank[self.requests[at - 1].resource] > rank:
+            at -= 1
+        if at > 0 and self.requests[at - 1].resource == resource:
+            self.requests[at - 1].amount = saturating_add(self.requests[at - 1].amount, amount)
+            return
+        memmove(&self.requests[at + 1], &self.requests[at], (self.request_count - at) * sizeof(Request))
+        self.requests[at].resource = resource
+        self.requests[at].amount = amount
+        self.requests[at].flavor = NONE
+        self.request_count += 1
+
+    cdef int assign_group(self, index_t workload, index_t queue, index_t leader, bint* failed) except -1 nogil:
+        """Search resource group by resource group; one without a flavor fails the pod-set group (QP-411..415)."""
+        cdef Py_ssize_t i, before
+        cdef Py_ssize_t of_group = self.reason_count
+        cdef int found
+        cdef index_t resource
+        self.collect_requests(workload, queue, leader)
+        for i in range(self.request_count):
+            resource = self.requests[i].resource
+            if self.requests[i].flavor != NONE:
+                continue
+            before = self.reason_count
+            found = 0
+            if self.flavors.group_of[queue, resource] == NONE:
+                if self.requests[i].amount == 0 or self.ignore_undeclared:
+                    continue
+                self.note(REASON_UNDECLARED_RESOURCE, leader, NONE, resource, 0, self.requests[i].amount, 0)
+            else:
+                self.search(workload, queue, leader, i, &found)
+            if not found:
+                # only the words of the search that failed are kept (QP-415)
+                memmove(
+                    &self.reasons[of_group], &self.reasons[before], (self.reason_count - before) * sizeof(Reason)
+                )
+                self.reason_count -= before - of_group
+                failed[0] = True
+                break
+        self.finish_group(workload, leader, self.reason_count > of_group, failed[0])
+        return 0
+
+    cdef int finish_group(self, index_t workload, index_t leader, bint has_reasons, bint failed) except -1 nogil:
+        """Hand the group's flavors to its members; note modes, borrow level and usage (QP-402, QP-404, QP-416)."""
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef Py_ssize_t length = self.workloads.pod_set_length[workload]
+        cdef index_t group = self.workloads.group[first + leader]
+        cdef Py_ssize_t member, i, k
+        cdef bint any_flavor
+        cdef Choice* choice
+        cdef Mode mode
+        for member in range(leader, length):
+            if self.workloads.group[first + member] != group:
+                continue
+            self.result_count += 1
+            mode = MODE_FIT
+            any_flavor = False
+            for i in range(self.results[member].first, self.results[member].first + self.results[member].length):
+                choice = &self.choices[i]
+                if failed:
+                    continue
+                for k in range(self.request_count):
+                    if self.requests[k].resource == choice.resource:
+                        break
+                if self.requests[k].flavor == NONE:
+                    continue
+                any_flavor = True
+                choice.flavor = self.requests[k].flavor
+                choice.possibility = self.requests[k].possibility
+                choice.borrow = self.requests[k].borrow
+                choice.tried = self.requests[k].tried
+                if mode_of(choice.possibility) < mode:
+                    mode = mode_of(choice.possibility)
+                if choice.borrow > self.borrowing:
+                    self.borrowing = choice.borrow
+                self.book(self.flavors.column[choice.flavor, choice.resource], choice.amount)
+            if not has_reasons:
+                mode = MODE_FIT
+            elif not any_flavor:
+                mode = MODE_NO_FIT
+            self.results[member].mode = mode
+            if mode < self.mode:
+                self.mode = mode
+        return 0
+
+    cdef void book(self, index_t column, amount_t amount) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.usage_count):
+            if self.usage[i].column == column:
+                self.usage[i].amount = add_plain(self.usage[i].amount, amount)
+                return
+        self.usage[self.usage_count].column = column
+        self.usage[self.usage_count].amount = amount
+        self.usage_count += 1
+
+    cdef amount_t booked(self, index_t column) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.usage_count):
+            if self.usage[i].column == column:
+                return self.usage[i].amount
+        return 0
+
+    # --- one resource group of one group of pod sets
+
+    cdef index_t first_flavor(self, index_t workload, index_t leader, index_t resource) noexcept nogil:
+        """Index at which the scan goes on: one after the recorded one (QP-501)."""
+        cdef Py_ssize_t row = self.workloads.pod_set_start[workload] + leader
+        cdef Py_ssize_t s
+        if not self.fungibility or self.workloads.tried_cycle[workload] == NONE:
+            return 0
+        s = self.workloads.slot_start[workload] + self.workloads.pod_set_slot[row]
+        for s in range(s, s + self.workloads.pod_set_slots[row]):
+            if self.workloads.slot_resource[s] == resource:
+                return self.workloads.slot_tried[s] + 1 if self.workloads.slot_tried[s] >= 0 else 0
+        return 0
+
+    cdef int search(self, index_t workload, index_t queue, index_t leader, Py_ssize_t lead, int* found) except -1 nogil:
+        """Look for the flavor that serves all requests that the leading one's resource group covers (QP-420..446)."""
+        cdef index_t group = self.flavors.group_of[queue, self.requests[lead].resource]
+        cdef Py_ssize_t flavor_count = self.flavors.group_length[group]
+        cdef Py_ssize_t before = self.reason_count
+        cdef Py_ssize_t index = self.first_flavor(workload, leader, self.requests[lead].resource)
+        cdef Py_ssize_t attempted = -1, i
+        cdef bint borrowing_first = self.flavors.borrowing_first[queue]
+        cdef index_t flavor, best_flavor = NONE
+        cdef int eligible
+        cdef Rank rank, best
+        cdef bint stop, better
+        best.possibility = NO_FIT
+        best.borrow = 0
+        if index >= flavor_count:
+            index = 0  # the list of flavors shrank since: starting beyond it would admit without quota (QP-902)
+        while index < flavor_count:
+            attempted = index
+            flavor = self.flavors.group_flavors[self.flavors.group_start[group] + index]
+            index += 1
+            eligible = self.eligible(workload, leader, flavor)
+            if eligible == ELIGIBILITY_ERROR:
+                self.note(REASON_AFFINITY_ERROR, leader, flavor, NONE, 0, 0, 0)
+                return 0
+            if eligible != ELIGIBLE:
+                self.note(REASON_NOT_ELIGIBLE, leader, flavor, NONE, 0, 0, 0)
+                continue
+            self.rank_flavor(workload, queue, leader, group, flavor, &rank)
+            if self.fungibility:
+                stop = not (
+                    rank.possibility == NO_FIT or rank.possibility == NO_CANDIDATES
+                    or (
+                        (rank.possibility == PREEMPT or rank.possibility == RECLAIM)
+                        and self.flavors.next_when_preempting[queue]
+                    )
+                    or (rank.borrow > 0 and self.flavors.next_when_borrowing[queue])
+                )
+                better = stop or is_better(rank, best, borrowing_first)
+            else:
+                better = rank.possibility > best.possibility
+                stop = better and rank.possibility == FIT
+            if better:
+                best = rank
+                best_flavor = flavor
+                for i in range(self.request_count):
+                    if self.flavors.group_of[queue, self.requests[i].resource] == group:
+                        self.requests[i].best_possibility = self.requests[i].try_possibility
+                        self.requests[i].best_borrow = self.requests[i].try_borrow
+            if stop:
+                break
+        if best_flavor == NONE:
+            return 0
+        found[0] = 1
+        for i in range(self.request_count):
+            if self.flavors.group_of[queue, self.requests[i].resource] == group:
+                self.requests[i].flavor = best_flavor
+                self.requests[i].possibility = self.requests[i].best_possibility
+                self.requests[i].borrow = self.requests[i].best_borrow
+                if not self.fungibility:
+                    self.requests[i].tried = 0
+                else:
+                    self.requests[i].tried = NONE if attempted == flavor_count - 1 else <int32_t> attempted
+        if best.possibility == FIT:
+            self.reason_count = before
+        return 0
+
+    cdef int eligible(self, index_t workload, index_t leader, index_t flavor) noexcept nogil:
+        """Whether all members may run on a flavor; the first that may not decides (QP-421..423)."""
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef index_t group = self.workloads.group[first + leader]
+        cdef Py_ssize_t row
+        cdef int answer
+        for row in range(first + leader, first + self.workloads.pod_set_length[workload]):
+            if self.workloads.group[row] == group:
+                answer = self.flavors.eligible[self.workloads.eligibility[row], flavor]
+                if answer != ELIGIBLE:
+                    return answer
+        return ELIGIBLE
+
+    cdef int rank_flavor(
+        self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor, Rank* rank
+    ) except -1 nogil:
+        """The worst rank of the group's requests on one flavor (QP-436)."""
+        cdef bint borrowing_first = self.flavors.borrowing_first[queue]
+        cdef Py_ssize_t i
+        cdef Rank one
+        rank.possibility = FIT
+        rank.borrow = 0
+        for i in range(self.request_count):
+            if self.flavors.group_of[queue, self.requests[i].resource] != group:
+                continue
+            self.fit_quota(workload, queue, leader, flavor, &self.requests[i], &one)
+            self.requests[i].try_possibility = one.possibility
+            self.requests[i].try_borrow = <int32_t> one.borrow
+            if is_better(rank[0], one, borrowing_first):
+                rank[0] = one
+        return 0
+
+    cdef int fit_quota(
+        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, Rank* rank
+    ) except -1 nogil:
+        """Quota of one flavor for one request (QP-430..435)."""
+        cdef index_t column = self.flavors.column[flavor, request.resource]
+        cdef amount_t assumed = self.booked(column)
+        cdef amount_t value = add_plain(assumed, request.amount)
+        cdef amount_t available
+        cdef bint can_reclaim = False
+        if value > self.forest.potential[queue, column]:
+            rank.possibility = NO_FIT
+            rank.borrow = 0
+            return self.note(
+                REASON_EXCEEDS_MAX_QUOTA, leader, flavor, request.resource,
+                assumed, request.amount, self.forest.potential[queue, column],
+            )
+        rank.borrow = self.forest.lowest_subtree_that_fits(queue, column, value, &can_reclaim)
+        available = floored(self.forest.available(queue, column))
+        if value <= available:
+            rank.possibility = FIT
+            return 0
+        self.note(
+            REASON_WAITING_FOR_QUOTA, leader, flavor, request.resource, sub(value, available), request.amount, available
+        )
+        if (
+            self.forest.nominal[queue, column] >= value or can_reclaim
+            or self.flavors.preempts_while_borrowing[queue]
+        ):
+            rank.possibility = NO_CANDIDATES
+        else:
+            rank.possibility = NO_FIT
+        return 0
+
+    cdef int note(
+        self, ReasonCode code, index_t pod_set, index_t flavor, index_t resource,
+        amount_t first, amount_t second, amount_t third
+    ) except -1 nogil:
+        cdef Py_ssize_t capacity
+        cdef Reason* grown
+        if self.reason_count == self.reason_capacity:
+            capacity = 2 * self.reason_capacity + 32
+            grown = <Reason*> realloc(self.reasons, capacity * sizeof(Reason))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("reasons")
+            self.reasons = grown
+            self.reason_capacity = capacity
+        self.reasons[self.reason_count].code = code
+        self.reasons[self.reason_count].pod_set = pod_set
+        self.reasons[self.reason_count].flavor = flavor
+        self.reasons[self.reason_count].resource = resource
+        self.reasons[self.reason_count].first = first
+        self.reasons[self.reason_count].second = second
+        self.reasons[self.reason_count].third = third
+        self.reason_count += 1
+        return 0

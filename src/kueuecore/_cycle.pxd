@@ -1,0 +1,52 @@
+"""One scheduling cycle in one call: heads, nominate, order, process, requeue (QC-88..145)."""
+
+from libc.stdint cimport int64_t
+
+from kueuecore._assign cimport Assigner, ColumnUsage
+from kueuecore._flavors cimport Flavors
+from kueuecore._forest cimport Forest
+from kueuecore._journal cimport Journal
+from kueuecore._order cimport Entry
+from kueuecore._pending cimport Pending
+from kueuecore._types cimport index_t
+from kueuecore._workloads cimport Workloads
+
+
+cdef class Scheduler:
+    cdef readonly Forest forest
+    cdef readonly Flavors flavors
+    cdef readonly Workloads workloads
+    cdef readonly Pending pending
+    cdef readonly Assigner assigner
+    cdef readonly Journal journal
+    cdef readonly int64_t cycle              # cycles so far; the first is 1
+    cdef public index_t[::1] queue_order     # forest rows of active ClusterQueues, in the order they are asked
+    cdef public bint preserve_scan_progress  # gate FlavorFungibilityPreserveScanProgress
+    cdef public bint sort_by_priority        # gate PrioritySortingWithinCohort
+
+    cdef Entry* entries                      # [head] of the last cycle
+    cdef index_t* order                      # [nominated] entry numbers in processing order
+    cdef index_t* scratch
+    cdef Py_ssize_t entry_count, entry_capacity, nominated_count
+    cdef char* arena                         # results, choices, usage and reasons of the entries
+    cdef Py_ssize_t arena_length, arena_capacity
+    cdef bint reserved                       # the cycle booked quota for one that was not admitted
+    cdef bint progressed                     # some recorded flavor scan moved in the cycle
+    cdef ColumnUsage* columns                # scratch: usage of one workload by column
+    cdef Py_ssize_t column_count, column_capacity
+
+    cdef int take_heads(self, int64_t now) except -1 nogil
+    cdef bint refuse(self, Entry* entry) noexcept nogil
+    cdef int nominate(self, Entry* entry) except -1 nogil
+    cdef bint is_outdated(self, index_t workload, index_t queue) noexcept nogil
+    cdef void record_progress(self, index_t workload, index_t queue) noexcept nogil
+    cdef int process(self, Entry* entry) except -1 nogil
+    cdef bint fits(self, Entry* entry) noexcept nogil
+    cdef int reserve_capacity(self, Entry* entry) except -1 nogil
+    cdef int settle_usage(self) except -1 nogil
+    cdef int assume(self, Entry* entry) except -1 nogil
+    cdef int put_back(self, int64_t now) except -1 nogil
+    cdef Py_ssize_t keep(self, const void* data, Py_ssize_t size) except -1 nogil
+    cdef int sum_columns(self, index_t workload) except -1 nogil
+    cdef int check_workload(self, index_t workload) except -1
+    cdef bytes detail(self, Entry* entry)

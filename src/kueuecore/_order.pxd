@@ -1,0 +1,29 @@
+"""The order in which the entries of a cycle are processed (QC-106..108)."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from kueuecore._types cimport Mode, Outcome, Requeue, index_t
+from kueuecore._workloads cimport Workloads
+
+
+cdef struct Entry:           # one head of a cycle
+    index_t workload
+    index_t queue            # forest row of its ClusterQueue
+    Outcome outcome
+    Requeue requeue          # why it goes back, unless admitted
+    Mode mode
+    int64_t borrowing        # largest borrow level of its assignment
+    bint nominated           # has an assignment: processed in order; others only go back
+    Py_ssize_t results       # offset of its PodSetResults in the arena of the cycle
+    Py_ssize_t result_count
+    Py_ssize_t choices       # offset of its Choices
+    Py_ssize_t choice_count
+    Py_ssize_t usage         # offset of its ColumnUsages
+    Py_ssize_t usage_count
+    Py_ssize_t reasons       # offset of its Reasons
+    Py_ssize_t reason_count
+
+
+cdef void sort_classical(
+    Entry* entries, index_t* order, index_t* scratch, Py_ssize_t count, Workloads workloads, bint by_priority
+) noexcept nogil
