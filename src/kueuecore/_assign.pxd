@@ -70,6 +70,8 @@ cdef class Assigner:
     cdef public bint partial_admission    # gate PartialAdmission
     cdef public bint ignore_undeclared    # config quotaCheckStrategy: IgnoreUndeclared (QP-411)
 
+    cdef bint asked_preemption            # a victim search was due since the flag was cleared, and there is none yet
+
     # the result of the last assignment
     cdef Mode mode
     cdef int64_t borrowing                # largest borrow level of its choices

@@ -455,6 +455,8 @@ cdef class Assigner:
             or self.flavors.preempts_while_borrowing[queue]
         ):
             rank.possibility = NO_CANDIDATES
+            if self.flavors.may_preempt[queue]:
+                self.asked_preemption = True
         else:
             rank.possibility = NO_FIT
         return 0

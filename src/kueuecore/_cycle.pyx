@@ -15,7 +15,7 @@ from kueuecore._order cimport Entry, sort_classical
 from kueuecore._pending cimport Pending
 from kueuecore._types cimport (
     ADMITTED, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NAMESPACE_MATCHES, NAMESPACE_MISSING, NEVER_TRIED, NONE,
-    REFUSED_CHECKS, REFUSED_INVALID, REFUSED_NAMESPACE_MISMATCH, REFUSED_NAMESPACE_MISSING, REFUSED_NO_CANDIDATES,
+    REFUSED_CHECKS, REFUSED_INACTIVE, REFUSED_INVALID, REFUSED_NAMESPACE_MISMATCH, REFUSED_NAMESPACE_MISSING, REFUSED_NO_CANDIDATES,
     REFUSED_NO_FIT, REQUEUE_FAILED_AFTER_NOMINATION, REQUEUE_GENERIC, REQUEUE_NAMESPACE_MISMATCH,
     REQUEUE_NO_CANDIDATES, REQUEUE_NO_FIT, SKIPPED_NO_LONGER_FITS, amount_t, index_t,
 )
@@ -133,6 +133,7 @@ cdef class Scheduler:
         self.journal.length = 0
         self.reserved = False
         self.progressed = False
+        self.assigner.asked_preemption = False
         for i in range(count):
             queue = self.queue_order[i]
             workload = self.pending.pop(queue)
@@ -156,6 +157,9 @@ cdef class Scheduler:
         entry.requeue = REQUEUE_GENERIC
         if self.workloads.checks_failed[entry.workload]:
             entry.outcome = REFUSED_CHECKS
+            return True
+        if not self.forest.in_snapshot[entry.queue]:
+            entry.outcome = REFUSED_INACTIVE
             return True
         match = self.pending.namespace_match[entry.queue, self.workloads.namespace[entry.workload]]
         if match == NAMESPACE_MISSING:
@@ -427,6 +431,11 @@ cdef class Scheduler:
         self.forest.generation[queue] += 1
 
     # --- decisions of the last cycle
+
+    @property
+    def asked_preemption(self):
+        """Whether the last cycle needed a search for preemption victims, which this kernel does not have yet."""
+        return self.assigner.asked_preemption
 
     @property
     def scan_progressed(self):

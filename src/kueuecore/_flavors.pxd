@@ -28,5 +28,6 @@ cdef class Flavors:
     cdef public uint8_t[::1] borrowing_first         # 1: preference PreemptionOverBorrowing ranks by borrow level
     cdef public uint8_t[::1] preempts_while_borrowing  # QP-435: may preempt although it must borrow
     cdef public uint8_t[::1] reclaims_any            # reclaimWithinCohort: Any (QC-124)
+    cdef public uint8_t[::1] may_preempt             # some preemption policy other than Never
 
     cdef int check(self, Py_ssize_t nodes, Py_ssize_t columns) except -1

@@ -12,6 +12,7 @@ cdef class Flavors:
 
     PER_NODE = (
         "next_when_borrowing", "next_when_preempting", "borrowing_first", "preempts_while_borrowing", "reclaims_any",
+        "may_preempt",
     )
 
     def __init__(self):

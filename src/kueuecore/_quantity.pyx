@@ -204,6 +204,8 @@ cdef bint read_common(Quantity quantity, str text) except -1:
     if shift:
         if decimals or multiply_overflows(mantissa, (<long long> 1) << shift, &quantity.whole):
             return False
+        if quantity.whole == MIN:  # capped to -MAX, the other way
+            return False
         quantity.milli = scaled(quantity.whole, 3)
         quantity.format = BINARY_SI
     else:
@@ -284,9 +286,12 @@ cdef int read_any(Quantity quantity, str text) except -1:
         refuse(text, "it is empty")
     match = _match(text)
     if match is None:
-        refuse(text, "it is no number with a suffix")
+        refuse(text, "it is not a number with a suffix")
     digits, decimals, suffix = match.group(2), match.group(3) or "", match.group(4)
     if suffix in BINARY_SUFFIXES:
+        # Nothing times Ki to Ti is zero to Go, nothing times Pi is an error.
+        if BINARY_SUFFIXES[suffix] >= 50 and not any_digit(text, suffix):
+            refuse(text, "it has no digits")
         nanos = binary_nanos(digits, decimals, BINARY_SUFFIXES[suffix])
         # Go writes less than one unit in decimal form.
         quantity.format = DECIMAL_SI if 0 < nanos < NANO else BINARY_SI

@@ -53,6 +53,7 @@ cdef enum Outcome:
     REFUSED_NAMESPACE_MISSING = 5  # QC-77.1
     REFUSED_NAMESPACE_MISMATCH = 6  # QC-77.2
     REFUSED_INVALID = 7      # requests above limits, or a LimitRange is violated (QC-78, QC-80)
+    REFUSED_INACTIVE = 8     # its ClusterQueue is not in the snapshot: below a cohort cycle (QC-92.3)
 
 # Why a flavor was passed over; the fields of a Reason say with which numbers (QP-411, QP-420..435).
 cdef enum ReasonCode:

@@ -15,6 +15,7 @@ cdef class Workloads:
     # [workload]
     cdef public index_t[::1] queue           # forest row of its ClusterQueue by way of its LocalQueue, NONE if unknown
     cdef public index_t[::1] reserved_in     # forest row where its quota is booked, NONE while it has none
+    cdef public index_t[::1] local_queue     # number that the border gave its LocalQueue
     cdef public index_t[::1] namespace       # column of Pending.namespace_match
     cdef public index_t[::1] shape           # class of scheduling equivalence, NONE if unknown (QC-42)
     cdef public int64_t[::1] priority        # effective priority (QC-10)

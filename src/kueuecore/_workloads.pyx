@@ -14,7 +14,7 @@ cdef class Workloads:
     """Rows of all workloads; the border writes them, the cycle reads and books."""
 
     ROWS = {
-        "queue": np.int32, "reserved_in": np.int32, "namespace": np.int32, "shape": np.int32,
+        "queue": np.int32, "reserved_in": np.int32, "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
         "priority": np.int64, "timestamp": np.int64, "requeue_at": np.int64,
         "requeue_blocked": np.uint8, "invalid": np.uint8, "checks_failed": np.uint8,
         "pod_set_start": np.int32, "pod_set_length": np.int32, "slot_start": np.int32, "slot_length": np.int32,
@@ -98,7 +98,7 @@ cdef class Workloads:
             return False
         return self.requeue_at[workload] == 0 or now >= self.requeue_at[workload]
 
-    def write(self, index_t row, index_t queue, index_t namespace, index_t shape, int64_t priority, int64_t timestamp,
+    def write(self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape, int64_t priority, int64_t timestamp,
               int64_t requeue_at, bint requeue_blocked, bint invalid, bint checks_failed, bytes uid not None,
               index_t pod_set_start, index_t pod_set_length, index_t slot_start, bint keep_progress):
         """Write all facts of a pending workload in one call; its slots are laid out from its pod sets.
@@ -116,6 +116,7 @@ cdef class Workloads:
         if not 0 <= pod_set_start <= pod_set_start + pod_set_length <= self.count.shape[0]:
             raise ValueError(f"workload {row}: pod sets reach outside their table")
         self.queue[row] = queue
+        self.local_queue[row] = local_queue
         self.namespace[row] = namespace
         self.shape[row] = shape
         self.priority[row] = priority

@@ -1,0 +1,29 @@
+"""One run of our engine in its own process: a scenario line on standard input, decisions and time as JSON out.
+
+The output has the form of the peer's: `{"name", "steps", "cycleNs", "cycles"}`, or `{"name", "unsupported"}`.
+"""
+
+import json
+import sys
+
+from kueue_fast.errors import Unsupported
+from kueue_fast.sim.conformance import CycleTimer, replay
+
+
+def main() -> int:
+    """Replays the line; an error of the input is a traceback, since only benchmarks write it."""
+    scenario = json.loads(sys.stdin.readline())
+    timer = CycleTimer()
+    result = {"name": scenario["name"]}
+    try:
+        result["steps"] = replay(scenario, timer)
+    except Unsupported as error:
+        result["unsupported"] = str(error)
+    else:
+        result |= {"cycleNs": timer.spent_ns, "cycles": timer.cycles}
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""The command `kueue-fast`.
+
+What a command needs is imported inside it, so that `--help` answers at once. Exit codes: 0 fine,
+1 `conformance` found a difference, 2 the input or the command line cannot be used, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import click
+
+from kueue_fast.errors import KueueFastError
+
+if TYPE_CHECKING:
+    from kueue_fast.api.configuration import Configuration
+
+__all__ = ["cli", "main"]
+
+BAD_INPUT: Final = 2
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""As a shell reports a program that SIGPIPE ended."""
+
+
+class _Commands(click.Group):
+    """The commands, with what a user did wrong told in words instead of a traceback."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except BrokenPipeError:
+            raise _reader_gone() from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KueueFastError as error:
+            for line in _error_lines(error):
+                click.echo(line, err=True)
+            ctx.exit(BAD_INPUT)
+        except BrokenPipeError:
+            raise _reader_gone() from None
+
+
+def _reader_gone() -> click.exceptions.Exit:
+    """Ends the command quietly where nobody reads on (`| head`); click would call it a failure."""
+    _drop_output()
+    return click.exceptions.Exit(BROKEN_PIPE)
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="kueue-fast", prog_name="kueue-fast", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Kueue's scheduling decisions, exactly, on manifests."""
+
+
+def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Nanoseconds of a duration on the command line."""
+    if value is None:
+        return None
+    from kueue_fast.api.configuration import parse_duration
+
+    try:
+        duration = parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from None
+    if duration < 0:
+        raise click.BadParameter(f"{value!r} is negative", ctx, parameter)
+    return duration
+
+
+@cli.command(short_help="Run manifests on a virtual clock.")
+@click.option(
+    "-f",
+    "--filename",
+    "filenames",
+    metavar="FILE_OR_DIR...",
+    multiple=True,
+    required=True,
+    help="Manifests: files, directories (read recursively), or - for standard input. May be repeated.",
+)
+@click.argument("more", metavar="[FILE_OR_DIR]...", nargs=-1)
+@click.option(
+    "--until",
+    metavar="DURATION",
+    callback=_duration,
+    help="Stop after this time on the virtual clock, such as 2h.",
+)
+@click.option("--config", metavar="FILE", help="Kueue's Configuration, v1beta1 or v1beta2.")
+@click.option("--feature-gates", metavar="A=true,B=false", default="", help="Kueue's feature gates.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--events", is_flag=True, help="Print what happened, event by event.")
+def simulate(
+    filenames: Sequence[str],
+    more: Sequence[str],
+    until: int | None,
+    config: str | None,
+    feature_gates: str,
+    as_json: bool,
+    events: bool,
+) -> None:
+    """Run manifests on a virtual clock and tell what Kueue would do with them.
+
+    Takes what you would `kubectl apply`: queues, flavors, Workloads and batch/v1 Jobs, as YAML or JSON, and
+    generator files of Kueue's performance runner. Annotations say when an object is created and how its job ends:
+
+    \b
+      sim.kueue-fast.dev/arrival   after the start, such as 90s, or at a time (RFC 3339)
+      sim.kueue-fast.dev/run-time  how long the job runs; without it, for ever
+      sim.kueue-fast.dev/failure   "true": the job fails
+    """  # noqa: D301 (click's mark for lines that are not to be rewrapped)
+    from kueue_fast.model.features import load_feature_gates
+    from kueue_fast.sim.manifests import load
+
+    configuration = None if config is None else _configuration(config)
+    gates = load_feature_gates(feature_gates, None if configuration is None else configuration.feature_gates)
+    manifests = load([*filenames, *more], gates)
+
+    # The rest is slower to import, and in vain where the input is wrong.
+    from kueue_fast.sim.json_report import to_json
+    from kueue_fast.sim.options import SimulationOptions
+    from kueue_fast.sim.progress import progress_bar
+    from kueue_fast.sim.report import print_report
+    from kueue_fast.sim.simulate import simulate as run
+
+    for warning in gates.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    with progress_bar() as progress:
+        options = SimulationOptions(
+            until_ns=until,
+            configuration=configuration,
+            feature_gates=gates.overridden(),
+            events=events,
+            progress=progress,
+        )
+        result = run(manifests, options)
+    if as_json:
+        click.echo(to_json(result), nl=False)
+    else:
+        print_report(result, sys.stdout)
+
+
+def _configuration(file: str) -> Configuration:
+    from kueue_fast.api.configuration import load_configuration
+    from kueue_fast.errors import InputError
+
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read()
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"cannot be read: {reason}", file=file) from None
+    return load_configuration(data, file)
+
+
+@cli.command(short_help="Replay recorded scenarios and compare.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--print", "print_only", is_flag=True, help="Write what is decided, one JSON line a scenario.")
+def conformance(files: Sequence[str], print_only: bool) -> NoReturn:
+    """Replay recorded scenarios (.jsonl or .jsonl.gz) and compare with what Kueue decided.
+
+    One line a family with matched/total, the first difference of each scenario that failed; the exit code is
+    1 if any did. Scenarios that need what is not built yet count as unsupported.
+    """
+    from kueue_fast.sim.conformance_report import run_conformance
+
+    code = run_conformance(files, print_only, sys.stdout)
+    click.get_current_context().exit(code)
+
+
+def _error_lines(error: KueueFastError) -> list[str]:
+    """One line for each thing that is wrong, and one for what was left out."""
+    errors = getattr(error, "errors", (error,))
+    lines = [f"error: {each}" for each in errors]
+    omitted = getattr(error, "omitted", 0)
+    return [*lines, f"and {omitted} more"] if omitted else lines
+
+
+def _drop_output() -> None:
+    """Standard output goes nowhere from now on, so that Python's own flush at the end does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code; `arguments` are those of the process if None."""
+    try:
+        code = cli.main(args=arguments, prog_name="kueue-fast", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except OSError as error:
+        # The last of the output could not be written: nobody reads on, or the disk is full.
+        _drop_output()
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
+        click.echo(f"error: standard output: {error.strerror or error}", err=True)
+        return BAD_INPUT
+    return code if isinstance(code, int) else 0
+
+
+def main() -> NoReturn:
+    """Entry of the console script."""
+    sys.exit(run())

@@ -1,0 +1,1 @@
+"""Where actions go: the embedded cluster in memory."""

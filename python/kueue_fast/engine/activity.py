@@ -1,0 +1,105 @@
+"""Whether a ClusterQueue admits workloads, and why not. Source: QP-205, QP-206."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import NamedTuple
+
+from kueue_fast.api.kueue import AdmissionCheck, AdmissionCheckStrategyRule, ClusterQueueSpec
+from kueue_fast.model import conditions
+
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+ACTIVE = "Active"
+
+
+class Activity(NamedTuple):
+    """Whether a ClusterQueue is active, and reason and message of its condition Active."""
+
+    active: bool
+    reason: str
+    message: str
+
+
+READY = Activity(True, "Ready", "Can admit new workloads")
+
+
+def flavors_of(spec: ClusterQueueSpec) -> list[str]:
+    """Names of the flavors of all resource groups, in spec order."""
+    return [flavor.name for group in spec.resource_groups or () for flavor in group.flavors or ()]
+
+
+def rules_of(spec: ClusterQueueSpec) -> list[AdmissionCheckStrategyRule]:
+    """Admission checks of a ClusterQueue and the flavors that they are for."""
+    strategy = spec.admission_checks_strategy
+    return list(strategy.admission_checks or ()) if strategy else []
+
+
+def stopped(policy: str | None) -> bool:
+    """Whether a stop policy holds a queue: anything but None (QP-204)."""
+    return (policy or "None") != "None"
+
+
+def activity(
+    spec: ClusterQueueSpec, flavors: Container[str], checks: Mapping[str, AdmissionCheck]
+) -> Activity:
+    """Activity of a ClusterQueue, given the ResourceFlavors and AdmissionChecks that exist.
+
+    The reason is that of the first finding, the message lists all.
+    """
+    findings: list[tuple[str, str]] = []
+    if stopped(spec.stop_policy):
+        findings.append(("Stopped", "is stopped"))
+    missing = [name for name in flavors_of(spec) if name not in flavors]
+    if missing:
+        findings.append(("FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(missing)}"))
+    findings += _check_findings(spec, checks)
+    if not findings:
+        return READY
+    message = f"Can't admit new workloads: {', '.join(text for _, text in findings)}."
+    return Activity(False, findings[0][0], conditions.cut_condition_message(message))
+
+
+def _check_findings(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]) -> list[tuple[str, str]]:
+    rules = rules_of(spec)
+    names = sorted({rule.name for rule in rules})
+    findings = []
+    absent = [name for name in names if name not in checks]
+    if absent:
+        findings.append(("AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {','.join(absent)}"))
+    known = {name: checks[name] for name in names if name in checks}
+    inactive = [
+        name
+        for name, check in known.items()
+        if not conditions.is_true(check.status.conditions if check.status else None, ACTIVE)
+    ]
+    if inactive:
+        findings.append(("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(inactive)}"))
+    multikueue = [name for name, check in known.items() if check.spec.controller_name == MULTIKUEUE]
+    provisioning = [name for name, check in known.items() if check.spec.controller_name == PROVISIONING]
+    if len(multikueue) > 1:
+        findings.append((
+            "MultipleMultiKueueAdmissionChecks",
+            "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, "
+            f"found: {','.join(multikueue)}",
+        ))
+    per_flavor = sorted({rule.name for rule in rules if rule.on_flavors and rule.name in multikueue})
+    if per_flavor:
+        findings.append((
+            "MultiKueueAdmissionCheckAppliedPerFlavor",
+            f"Cannot specify MultiKueue AdmissionCheck per flavor, found: {','.join(per_flavor)}",
+        ))
+    if multikueue and provisioning:
+        findings.append((
+            "MultiKueueWithProvisioningRequest",
+            "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, "
+            f"found: {','.join(multikueue)}, {','.join(provisioning)}",
+        ))
+    return findings
+
+
+def required_checks(rules: list[AdmissionCheckStrategyRule], flavors: Container[str]) -> tuple[str, ...]:
+    """Checks that an assignment of these flavors needs, in spec order; a rule without flavors is for all (QC-137)."""
+    return tuple(
+        rule.name for rule in rules if not rule.on_flavors or any(flavor in flavors for flavor in rule.on_flavors)
+    )

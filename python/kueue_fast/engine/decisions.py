@@ -1,0 +1,48 @@
+"""What a cycle decided, as objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kueue_fast.arrays.decisions import PodSetAssignment
+
+__all__ = ["Admission", "Cycle", "PodSetAssignment", "Requeued"]
+
+
+class Admission(NamedTuple):
+    """A workload that got its quota. With `checks` it is reserved only, until these AdmissionChecks are ready."""
+
+    workload: str
+    cluster_queue: str
+    pod_sets: tuple[PodSetAssignment, ...]
+    checks: tuple[str, ...]
+
+
+class Requeued(NamedTuple):
+    """A head that went back to its queue. `reason` is upstream's requeue reason, `outcome` ours, `words` makes the text."""
+
+    workload: str
+    cluster_queue: str
+    reason: str
+    outcome: str
+    words: Callable[[], str]
+
+    def message(self) -> str:
+        """Why it waits, in upstream's words."""
+        return self.words()
+
+
+class Cycle(NamedTuple):
+    """Decisions of one scheduling cycle, in the order in which they were taken."""
+
+    number: int
+    heads: int
+    admitted: list[Admission]
+    requeued: list[Requeued]
+    changed: bool
+    """Whether it admitted something, or a flavor scan stopped elsewhere than before: else another cycle is idle."""
+    preempted: tuple[()] = ()
+    evicted: tuple[()] = ()
+    replaced: tuple[()] = ()
+    moved: tuple[()] = ()

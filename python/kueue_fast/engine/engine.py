@@ -1,0 +1,259 @@
+"""The engine: objects in, scheduling cycles, decisions out. The same one simulates, replays and runs live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kueue_fast.api.configuration import Configuration
+from kueue_fast.api.core import LimitRange, Namespace, RuntimeClass
+from kueue_fast.api.kueue import AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.arrays.decisions import OUTCOMES, REQUEUE_REASONS
+from kueue_fast.arrays.tables import NONE
+from kueue_fast.arrays.workloads import ASSUMED
+from kueue_fast.engine import messages
+from kueue_fast.engine.activity import required_checks
+from kueue_fast.engine.decisions import Admission, Cycle, Requeued
+from kueue_fast.engine.intake import Intake
+from kueue_fast.engine.inventory import Inventory
+from kueue_fast.engine.queues import Queues, refresh_order
+from kueue_fast.engine.state import ClusterQueueEntry, State
+from kueue_fast.errors import Unsupported
+from kueue_fast.model.features import FeatureGates
+
+
+class QueueState(NamedTuple):
+    """A ClusterQueue as it stands: who waits where, and what of its quota is reserved (kernel units)."""
+
+    active: list[str]
+    """Keys of workloads in the heap, sorted."""
+    parked: list[str]
+    """Keys of inadmissible workloads, sorted."""
+    usage: dict[str, int]
+    """`flavor/resource` to reserved quota, for the pairs that the spec has."""
+    nominal: dict[str, int]
+    borrowing: dict[str, int]
+    """What of the usage is beyond nominal quota; empty without a cohort."""
+    reserving: int
+    admitted: int
+    status: str
+    """`active` or `pending`."""
+    inactive_reason: str
+    inactive_message: str
+
+
+class Engine:
+    """Kueue's scheduler over one cluster.
+
+    Feed it objects (`kueue_fast.api`), run cycles, read decisions. An admitted workload is assumed to hold its quota at
+    once; feed the Workload back with its new status when the cluster shows it, or call `forget` if it could not be
+    written.
+
+    Raises `Unsupported` for a configuration, an object or a cycle that needs what this version cannot decide yet.
+    """
+
+    def __init__(
+        self, configuration: Configuration | None = None, feature_gates: Mapping[str, bool] | None = None
+    ) -> None:
+        configuration = configuration or Configuration()
+        gates = FeatureGates({**(configuration.feature_gates or {}), **(feature_gates or {})})
+        if configuration.fair_sharing is not None:
+            raise Unsupported("fair sharing comes in a later version")
+        if configuration.admission_fair_sharing is not None:
+            raise Unsupported("admission fair sharing comes in a later version")
+        self._state = State(configuration, gates)
+        self._intake = Intake(self._state)
+        self._queues = Queues(self._state, self._intake)
+        self._inventory = Inventory(self._state, self._queues, self._intake)
+        self._words: dict[str, Callable[[], str]] = {}
+        queues, inventory = self._queues, self._inventory
+        self._upserts: dict[type, Callable[[Any], None]] = {
+            Workload: self._intake.upsert,
+            ClusterQueue: queues.upsert_cluster_queue,
+            Cohort: queues.upsert_cohort,
+            LocalQueue: queues.upsert_local_queue,
+            ResourceFlavor: inventory.upsert_flavor,
+            AdmissionCheck: lambda check: inventory.set_check(check.metadata.name, check),
+            Namespace: lambda namespace: queues.set_namespace(
+                namespace.metadata.name, namespace.metadata.labels or {}
+            ),
+            RuntimeClass: lambda one: inventory.set_runtime_class(one.metadata.name, one),
+            LimitRange: lambda one: inventory.set_limit_range(
+                one.metadata.namespace or "", one.metadata.name, one
+            ),
+        }
+        self._deletes: dict[str, Callable[[str, str], None]] = {
+            Workload.KIND: lambda namespace, name: self._intake.delete(f"{namespace}/{name}"),
+            ClusterQueue.KIND: lambda _, name: queues.delete_cluster_queue(name),
+            Cohort.KIND: lambda _, name: queues.delete_cohort(name),
+            LocalQueue.KIND: queues.delete_local_queue,
+            ResourceFlavor.KIND: lambda _, name: inventory.delete_flavor(name),
+            AdmissionCheck.KIND: lambda _, name: inventory.set_check(name, None),
+            Namespace.KIND: lambda _, name: queues.set_namespace(name, None),
+            RuntimeClass.KIND: lambda _, name: inventory.set_runtime_class(name, None),
+            LimitRange.KIND: lambda namespace, name: inventory.set_limit_range(namespace, name, None),
+        }
+
+    # --- objects in
+
+    def upsert(self, obj: KubernetesObject, now_ns: int | None = None) -> None:
+        """Take in an object that was created or changed; kinds that decide nothing are ignored.
+
+        `now_ns`: time of the event, ns since the epoch; the time of the last call without it.
+        Raises InputError, naming object and field, for what cannot be read. Nothing has changed then.
+        """
+        if now_ns is not None:
+            self._state.now_ns = now_ns
+        handler = self._upserts.get(type(obj))
+        if handler is not None:
+            handler(obj)
+
+    def delete(self, kind: str, namespace: str, name: str, now_ns: int | None = None) -> None:
+        """Forget an object that is gone; unknown ones are ignored. `namespace` is empty for a cluster-wide kind."""
+        if now_ns is not None:
+            self._state.now_ns = now_ns
+        handler = self._deletes.get(kind)
+        if handler is not None:
+            handler(namespace, name)
+        if kind == Workload.KIND:
+            self._words.pop(f"{namespace}/{name}", None)
+
+    def forget(self, workload: str) -> None:
+        """The admission of a workload (`namespace/name`) could not be written: it waits again. Source: QC-136."""
+        self._intake.forget(workload)
+
+    # --- time
+
+    def flush(self, now_ns: int, all: bool = False) -> int:
+        """Move parked workloads back where an event asked for it at least a second ago; returns how many moved.
+
+        `all`: do not wait for the second to pass. Source: QC-36.
+        """
+        self._state.now_ns = now_ns
+        return self._state.retries.run(now_ns, all)
+
+    def next_flush(self) -> int | None:
+        """When the next such request is due, ns since the epoch, or None."""
+        return self._state.retries.next_due()
+
+    def retry_all(self) -> None:
+        """Ask that the parked workloads of every ClusterQueue are looked at again."""
+        for entry in self._state.cluster_queues.values():
+            self._state.retries.request(entry.row, self._state.now_ns)
+
+    def has_heads(self) -> bool:
+        """Whether some active ClusterQueue has a workload in its heap, so that a cycle has something to look at."""
+        heap_length = self._state.tables.pending.heap_length
+        return any(
+            entry.activity.active and heap_length(entry.row) for entry in self._state.cluster_queues.values()
+        )
+
+    # --- cycles
+
+    def cycle(self, now_ns: int) -> Cycle:
+        """Run one scheduling cycle: one head of each active ClusterQueue. Source: QC-89.
+
+        Raises Unsupported if a head needs preemption where a policy allows it.
+        """
+        state = self._state
+        state.now_ns = now_ns
+        refresh_order(state)
+        scheduler = state.tables.scheduler
+        heads = scheduler.run(now_ns)
+        if scheduler.asked_preemption:
+            raise Unsupported("preemption comes in a later version, and a workload needs it here")
+        admitted = [self._admission(*row) for row in scheduler.admissions()]
+        requeued = [self._refusal(*row) for row in scheduler.refusals()]
+        return Cycle(scheduler.cycle, heads, admitted, requeued, bool(admitted) or scheduler.scan_progressed)
+
+    def _admission(self, row: int, queue: int, detail: bytes) -> Admission:
+        state = self._state
+        record = state.rows.by_row[row]
+        entry = state.by_row[queue]
+        assert record is not None
+        pod_sets = state.reader.pod_sets(detail)
+        record.state = ASSUMED
+        record.admission = (entry.name, pod_sets)
+        self._intake.count_assumed(record)
+        self._words.pop(record.key, None)
+        checks: tuple[str, ...] = ()
+        if entry.rules:
+            checks = required_checks(entry.rules, {name for one in pod_sets for name in one.flavors.values()})
+        return Admission(record.key, entry.name, pod_sets, checks)
+
+    def _refusal(
+        self, row: int, queue: int, outcome: int, requeue: int, mode: int, borrowing: int, reasons: bytes
+    ) -> Requeued:
+        del mode, borrowing
+        state = self._state
+        record = state.rows.by_row[row]
+        entry = state.by_row[queue]
+        assert record is not None
+        layout, namespace = record.layout, record.namespace
+        assert layout is not None
+
+        def words() -> str:
+            name = OUTCOMES[outcome]
+            if name in ("NoFit", "NoCandidates"):
+                return messages.assignment(state.reader.reasons(reasons), layout, state.classes)
+            if name == "Invalid":
+                return layout.violation or ""
+            if name == "NamespaceMissing":
+                return messages.namespace_missing(namespace)
+            if name == "Inactive":
+                return messages.inactive(entry.name)
+            return _FIXED_WORDS[name]
+
+        self._words[record.key] = words
+        return Requeued(record.key, entry.name, REQUEUE_REASONS[requeue], OUTCOMES[outcome], words)
+
+    # --- questions
+
+    def pending_message(self, workload: str) -> str | None:
+        """Why a workload waits, as the last cycle that looked at it found; None if none did."""
+        words = self._words.get(workload)
+        return words() if words is not None else None
+
+    def queue_state(self) -> dict[str, QueueState]:
+        """All ClusterQueues by name, as they stand now."""
+        self._state.tree.refresh()
+        return {name: self._queue_state(entry) for name, entry in sorted(self._state.cluster_queues.items())}
+
+    def _queue_state(self, entry: ClusterQueueEntry) -> QueueState:
+        tables = self._state.tables
+        by_row = self._state.rows.by_row
+
+        def keys(rows: list[int]) -> list[str]:
+            return sorted(record.key for row in rows if (record := by_row[row]) is not None)
+
+        usage, nominal, borrowing = {}, {}, {}
+        forest = tables.forest
+        for flavor, resource in self._state.tree.quotas[entry.row]:
+            column = tables.column(tables.flavor(flavor), tables.resource(resource))
+            name = f"{flavor}/{resource}"
+            usage[name] = forest.usage[entry.row, column]
+            nominal[name] = forest.nominal[entry.row, column]
+            if self._state.tree.parent.get(entry.row, NONE) != NONE:
+                borrowing[name] = max(0, usage[name] - nominal[name])
+        return QueueState(
+            keys(tables.pending.heap_rows(entry.row)),
+            keys(tables.pending.parked_rows(entry.row)),
+            usage,
+            nominal,
+            borrowing,
+            entry.counts.reserving,
+            entry.counts.admitted,
+            "active" if entry.activity.active else "pending",
+            "" if entry.activity.active else entry.activity.reason,
+            "" if entry.activity.active else entry.activity.message,
+        )
+
+
+_FIXED_WORDS = {
+    "FailedChecks": messages.FAILED_CHECKS,
+    "NamespaceMismatch": messages.NAMESPACE_MISMATCH,
+    "NoLongerFits": messages.NO_LONGER_FITS,
+}
+
+__all__ = ["Admission", "Cycle", "Engine", "QueueState", "Requeued"]

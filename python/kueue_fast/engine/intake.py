@@ -1,0 +1,303 @@
+"""Workload events: from a created, changed or deleted Workload to its place in the queues and its quota.
+
+Source: QC-19, QC-20, QC-27, QC-34, QC-35, QC-154, QP-211.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.arrays.decisions import PodSetAssignment
+from kueue_fast.arrays.layouts import Layout
+from kueue_fast.arrays.tables import NONE
+from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Facts, Record
+from kueue_fast.engine.state import Counts, State
+from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.model import conditions, times
+from kueue_fast.model.quantities import request_value
+
+REPLACEMENT = "kueue.x-k8s.io/workload-slice-replacement-for"
+_FAILED = ("Retry", "Rejected")
+
+
+class Intake:
+    """Keeps the rows of workloads as the objects say, except what a cycle assumed and nobody has seen yet."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        gates = state.gates
+        self._gated_by = gates.enabled("AdmissionGatedBy")
+        self._boost = gates.enabled("PriorityBoost")
+        self._sort_by_priority = gates.enabled("PrioritySortingWithinCohort")
+        self._hashing = gates.enabled("SchedulingEquivalenceHashing")
+        self._slices = gates.enabled("ElasticJobsViaWorkloadSlices")
+        pods_ready = state.configuration.wait_for_pods_ready
+        strategy = pods_ready.requeuing_strategy if pods_ready else None
+        self._requeuing_timestamp = (strategy.timestamp if strategy else None) or "Eviction"
+
+    def upsert(self, workload: Workload) -> None:
+        """A Workload was created or changed. Raises InputError naming what cannot be read; nothing is changed then."""
+        state = self._state
+        namespace = workload.metadata.namespace or ""
+        key = f"{namespace}/{workload.metadata.name}"
+        record = state.rows.records.get(key)
+        status = workload.status
+        reached = "pending" if status is None else conditions.workload_status(workload)
+        if reached == "finished":
+            if record is not None:
+                self._drop(record)
+            return
+        if reached != "pending" and workload.spec.active is not False and status is not None and status.admission:
+            self._reserved(record, key, workload, status.admission, reached == "admitted")
+        else:
+            self._pending(record, key, namespace, workload)
+
+    def delete(self, key: str) -> None:
+        """A Workload is gone: its quota and its place are free."""
+        record = self._state.rows.records.get(key)
+        if record is not None:
+            self._drop(record)
+
+    def forget(self, key: str) -> None:
+        """An assumed admission could not be written: the workload waits again (QC-136)."""
+        record = self._state.rows.records.get(key)
+        if record is None or record.state != ASSUMED:
+            return
+        self.release(record)
+        self._request_retry(record, NONE)
+        record.state = PENDING
+        self._place_anew(record)
+
+    # --- pending
+
+    def _pending(self, record: Record | None, key: str, namespace: str, workload: Workload) -> None:
+        state = self._state
+        if record is not None and record.state == ASSUMED:
+            return  # an older version of the object: the reservation is on its way
+        self._check_supported(workload)
+        layout = state.layouts.find(workload, namespace)
+        facts = self.facts(workload)
+        local_queue = state.local_queue_number(namespace, workload.spec.queue_name or "")
+        queue = state.queue_row(namespace, workload.spec.queue_name)
+        if record is None:
+            record = state.rows.add(key, namespace, workload.metadata.uid or "")
+            changed = True
+        elif record.state != PENDING:
+            self._evicted(record)
+            changed = True
+        else:
+            changed = record.facts != facts or record.layout is not layout
+            if record.local_queue != local_queue or state.tables.workloads.queue[record.row] != queue:
+                state.tables.pending.remove(record.row)
+                changed = True
+        state.rows.write_pending(record, layout, queue, local_queue, facts, self._shape(layout, facts))
+        record.queueable = conditions.is_admissible(workload, admission_gated_by=self._gated_by)
+        if not record.queueable:
+            state.tables.pending.remove(record.row)
+        elif queue != NONE:
+            state.tables.pending.put(record.row, state.now_ns, changed)
+
+    def facts(self, workload: Workload) -> Facts:
+        """What decides the place of a pending workload in its queue."""
+        status = workload.status
+        timestamp = conditions.queue_timestamp(
+            workload,
+            requeuing_timestamp=self._requeuing_timestamp,
+            priority_sorting_within_cohort=self._sort_by_priority,
+        )
+        priority = conditions.effective_priority(workload, priority_boost=self._boost)
+        gates = workload.spec.preemption_gates
+        generation = workload.metadata.generation
+        if status is None:
+            closed = conditions.has_closed_preemption_gate(workload) if gates else False
+            return Facts(priority, timestamp, 0, False, False, (generation, closed) if closed else generation)
+        requeued = conditions.find(status.conditions, conditions.REQUEUED)
+        requeue_at = status.requeue_state.requeue_at if status.requeue_state else None
+        return Facts(
+            priority,
+            timestamp,
+            times.parse(requeue_at) if requeue_at else 0,
+            requeued is not None and requeued.status == "False",
+            any(check.state in _FAILED for check in status.admission_checks or ()),
+            (
+                generation,
+                conditions.has_closed_preemption_gate(workload),
+                conditions.find(status.conditions, conditions.EVICTED),
+                requeued,
+            ),
+        )
+
+    def _check_supported(self, workload: Workload) -> None:
+        annotations = workload.metadata.annotations
+        if self._slices and annotations and REPLACEMENT in annotations:
+            raise Unsupported("elastic jobs (workload slices) come in a later version")
+        if any(pod_set.topology_request is not None for pod_set in workload.spec.pod_sets or ()):
+            raise Unsupported("topology-aware scheduling comes in a later version")
+
+    def _place_anew(self, record: Record) -> None:
+        """Rebuild the row of a workload whose slots held a reservation, and queue it."""
+        state = self._state
+        layout, facts = record.layout, record.facts
+        assert layout is not None and facts is not None
+        record.state = RESERVED  # so that the slots are laid out anew
+        queue = state.queue_row(*self._local_queue_name(record))
+        state.rows.write_pending(record, layout, queue, record.local_queue, facts, self._shape(layout, facts))
+        if queue != NONE and record.queueable:
+            state.tables.pending.put(record.row, state.now_ns, True)
+
+    def place_again(self, records: Iterable[Record]) -> None:
+        """The queue that these workloads name came, was resumed, or leads elsewhere now (QC-6, QC-8, QC-29)."""
+        state = self._state
+        for record in records:
+            if record.state != PENDING:
+                continue
+            queue = state.queue_row(*self._local_queue_name(record))
+            state.tables.pending.remove(record.row)
+            state.tables.workloads.queue[record.row] = queue
+            if queue != NONE and record.queueable:
+                state.tables.pending.put_back(record.row)
+
+    def adjust_again(self, records: Iterable[Record]) -> None:
+        """What is filled into pod specs changed: lay pending workloads out anew, where that changes them (QC-154)."""
+        state = self._state
+        for record in list(records):
+            layout, facts = record.layout, record.facts
+            if record.state != PENDING or layout is None or facts is None:
+                continue
+            new = state.layouts.renew(layout, record.namespace)
+            changed = new.shape != layout.shape or new.violation != layout.violation
+            queue = state.queue_row(*self._local_queue_name(record))
+            state.rows.write_pending(record, new, queue, record.local_queue, facts, self._shape(new, facts))
+            if queue != NONE and record.queueable:
+                state.tables.pending.put(record.row, state.now_ns, changed)
+
+    def _shape(self, layout: Layout, facts: Facts) -> int:
+        """Class of scheduling equivalence; NONE without the gate, which never matches (QC-43)."""
+        if not self._hashing:
+            return NONE
+        shapes = self._state.shapes
+        return shapes.setdefault((layout.shape, facts.priority), len(shapes))
+
+    def _local_queue_name(self, record: Record) -> tuple[str, str]:
+        return self._state.local_queue_names[record.local_queue]
+
+    # --- reserved
+
+    def _reserved(
+        self, record: Record | None, key: str, workload: Workload, admission: Admission, admitted: bool
+    ) -> None:
+        state = self._state
+        reached = ADMITTED if admitted else RESERVED
+        assignments = self._assignments(workload, admission)
+        signature = (admission.cluster_queue, assignments)
+        if record is not None and record.state != PENDING and record.admission == signature:
+            self._count(record, -1)
+            record.state = reached
+            self._count(record, 1)
+            queue = state.cluster_queues.get(admission.cluster_queue)
+            if queue is not None:
+                # upstream replaces the workload in its cache, which advances the generation (QP-217)
+                state.tables.scheduler.touch(queue.row)
+            return
+        namespace = workload.metadata.namespace or ""
+        layout = state.layouts.find(workload, namespace)
+        facts = self.facts(workload)
+        local_queue = state.local_queue_number(namespace, workload.spec.queue_name or "")
+        if record is None:
+            record = state.rows.add(key, namespace, workload.metadata.uid or "")
+        elif record.state == PENDING:
+            state.tables.pending.remove(record.row)
+        else:
+            scaled_down = record.layout is not layout
+            self.release(record)
+            if scaled_down:
+                self._request_retry(record, NONE)
+        state.rows.write_reserved(record, workload, layout, local_queue, facts)
+        record.state = reached
+        record.admission = signature
+        record.queueable = False
+        self.book(record)
+
+    def _assignments(self, workload: Workload, admission: Admission) -> tuple[PodSetAssignment, ...]:
+        found = []
+        reclaimed = workload.status.reclaimable_pods if workload.status else None
+        full = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
+        for number, one in enumerate(admission.pod_set_assignments or ()):
+            try:
+                usage = {name: request_value(name, value) for name, value in (one.resource_usage or {}).items()}
+            except ValueError as error:
+                raise InputError(
+                    str(error),
+                    object=f"Workload {workload.metadata.namespace}/{workload.metadata.name}",
+                    field=f"$.status.admission.podSetAssignments[{number}].resourceUsage",
+                ) from error
+            count = full.get(one.name, 0) if one.count is None else one.count
+            found.append(PodSetAssignment(one.name, count, one.flavors or {}, usage))
+        if reclaimed:
+            gone = {f"-{pod.name}": pod.count for pod in reclaimed}
+            found.append(PodSetAssignment("", 0, {}, gone))
+        return tuple(found)
+
+    def book(self, record: Record) -> None:
+        """Book the quota of a reserved workload, if its ClusterQueue exists (QP-211, QP-216)."""
+        assert record.admission is not None
+        queue = self._state.cluster_queues.get(record.admission[0])
+        if queue is None:
+            return
+        self._state.tree.refresh()
+        self._state.tables.scheduler.book(record.row, queue.row)
+        self._count(record, 1)
+
+    def release(self, record: Record) -> None:
+        """Give back the quota of a workload that holds some."""
+        if self._state.tables.workloads.reserved_in[record.row] == NONE:
+            return
+        self._state.tree.refresh()
+        self._count(record, -1)
+        self._state.tables.scheduler.release(record.row)
+
+    def count_assumed(self, record: Record) -> None:
+        """A cycle booked this workload: count it where it holds its quota."""
+        self._count(record, 1)
+
+    def _count(self, record: Record, by: int) -> None:
+        for counts in self._counts(record):
+            counts.reserving += by
+            if record.state == ADMITTED:
+                counts.admitted += by
+
+    def _counts(self, record: Record) -> list[Counts]:
+        state = self._state
+        found = []
+        if record.admission is not None and (queue := state.cluster_queues.get(record.admission[0])) is not None:
+            found.append(queue.counts)
+            local_queue = state.local_queues.get(self._local_queue_name(record))
+            if local_queue is not None:
+                found.append(local_queue.counts)
+        return found
+
+    # --- ends
+
+    def _evicted(self, record: Record) -> None:
+        """A reservation was taken back: the quota is free, and who waited for it is looked at again."""
+        row = self._state.tables.workloads.reserved_in[record.row]
+        self.release(record)
+        self._request_retry(record, row)
+
+    def _drop(self, record: Record) -> None:
+        state = self._state
+        row = state.tables.workloads.reserved_in[record.row]
+        self.release(record)
+        state.tables.pending.remove(record.row)
+        self._request_retry(record, row)
+        state.rows.remove(record)
+
+    def _request_retry(self, record: Record, reserved_in: int) -> None:
+        """Look again at the ClusterQueue of its LocalQueue, and at the one that held its quota (QC-34, QC-35)."""
+        state = self._state
+        by_name = state.local_queues.get(self._local_queue_name(record))
+        queue = state.cluster_queues.get(by_name.cluster_queue) if by_name is not None else None
+        rows = {reserved_in} | ({queue.row} if queue is not None and by_name is not None and not by_name.held else set())
+        for row in rows - {NONE}:
+            state.retries.request(row, state.now_ns)

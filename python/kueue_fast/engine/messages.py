@@ -1,0 +1,69 @@
+"""Words for why a workload waits: the kernel's codes in upstream's terms.
+
+The facts are upstream's, and so are the words that people and tools search for. Source: QP-431, QP-434, QP-464, QC-92.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kueue_fast.arrays.decisions import (
+    AFFINITY_ERROR,
+    EXCEEDS_MAX_QUOTA,
+    NOT_ELIGIBLE,
+    UNDECLARED_RESOURCE,
+    Reason,
+)
+from kueue_fast.arrays.layouts import Layout, pods_of_group
+from kueue_fast.arrays.templates import PodClasses
+from kueue_fast.model.flavor_match import FlavorMatchError
+from kueue_fast.model.quantities import format_amount, format_quantity
+
+FAILED_CHECKS = "The workload has failed admission checks"
+NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
+NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+
+
+def inactive(cluster_queue: str) -> str:
+    """The ClusterQueue is known, but takes no part in scheduling."""
+    return f"ClusterQueue {cluster_queue} is inactive"
+
+
+def namespace_missing(namespace: str) -> str:
+    """The workload's namespace does not exist."""
+    return f'workload namespace "{namespace}" does not exist: Namespace "{namespace}" not found'
+
+
+def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses) -> str:
+    """Why pod sets got no flavor, or none that fits now; empty if there is nothing to say. Source: QP-464."""
+    by_group: dict[int, list[str]] = {}
+    for reason in reasons:
+        if reason.code == AFFINITY_ERROR:
+            name = layout.names[reason.pod_set]
+            return f"failed to assign flavors to pod set {name}: {reason_text(reason, layout, classes)}"
+        by_group.setdefault(reason.pod_set, []).append(reason_text(reason, layout, classes))
+    return "; ".join(
+        f"couldn't assign flavors to pod set {name}: {', '.join(sorted(by_group[group]))}"
+        for name, group in zip(layout.names, layout.groups, strict=True)
+        if group in by_group
+    )
+
+
+def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
+    """One reason in words."""
+    resource, flavor = reason.resource, reason.flavor
+    if reason.code == UNDECLARED_RESOURCE:
+        return f"resource {resource} unavailable in ClusterQueue"
+    if reason.code in (NOT_ELIGIBLE, AFFINITY_ERROR):
+        pods = [layout.classes[index].pod for index in pods_of_group(layout, reason.pod_set)]
+        try:
+            return classes.why_not(flavor, pods)
+        except FlavorMatchError as error:
+            return str(error)
+    if reason.code == EXCEEDS_MAX_QUOTA:
+        return (
+            f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
+            f"({format_amount(resource, reason.first)}) + current podset request "
+            f"({format_quantity(resource, reason.second)}) > maximum capacity ({format_amount(resource, reason.third)})"
+        )
+    return f"insufficient unused quota for {resource} in flavor {flavor}, {format_amount(resource, reason.first)} more needed"

@@ -1,0 +1,108 @@
+"""What the engine knows of a cluster: kernel tables, and the objects behind their rows."""
+
+from __future__ import annotations
+
+from kueue_fast.api.configuration import Configuration, Resources
+from kueue_fast.api.kueue import AdmissionCheck, AdmissionCheckStrategyRule, ClusterQueueSpec
+from kueue_fast.api.meta import LabelSelector
+from kueue_fast.arrays.decisions import DecisionReader
+from kueue_fast.arrays.layouts import Layouts
+from kueue_fast.arrays.names import Names
+from kueue_fast.arrays.quota_tree import QuotaTree
+from kueue_fast.arrays.resource_groups import ResourceGroups
+from kueue_fast.arrays.tables import NONE, Tables
+from kueue_fast.arrays.templates import PodClasses
+from kueue_fast.arrays.workloads import WorkloadRows
+from kueue_fast.engine.activity import READY, Activity
+from kueue_fast.engine.retries import Retries
+from kueue_fast.model.features import FeatureGates
+
+
+class Counts:
+    """Workloads of a queue that hold quota, and those of them that are admitted."""
+
+    __slots__ = ("admitted", "reserving")
+
+    def __init__(self) -> None:
+        self.reserving = 0
+        self.admitted = 0
+
+
+class ClusterQueueEntry:
+    """A ClusterQueue that exists."""
+
+    __slots__ = ("activity", "counts", "name", "row", "rules", "spec")
+
+    def __init__(self, name: str, row: int, spec: ClusterQueueSpec) -> None:
+        self.name = name
+        self.row = row
+        self.spec = spec
+        self.rules: list[AdmissionCheckStrategyRule] = []
+        self.activity: Activity = READY
+        self.counts = Counts()
+
+    @property
+    def selector(self) -> LabelSelector | None:
+        return self.spec.namespace_selector
+
+
+class LocalQueueEntry:
+    """A LocalQueue that exists; a held one is not in the queues (QC-8)."""
+
+    __slots__ = ("cluster_queue", "counts", "held", "number")
+
+    def __init__(self, number: int, cluster_queue: str, held: bool) -> None:
+        self.number = number
+        self.cluster_queue = cluster_queue
+        self.held = held
+        self.counts = Counts()
+
+
+class State:
+    """All that the event handlers and the cycle share."""
+
+    def __init__(self, configuration: Configuration, gates: FeatureGates) -> None:
+        self.configuration = configuration
+        self.gates = gates
+        resources = configuration.resources or Resources()
+        self.tables = Tables(hashing=gates.enabled("SchedulingEquivalenceHashing"))
+        self.tree = QuotaTree(self.tables)
+        self.groups = ResourceGroups(self.tables)
+        self.classes = PodClasses(self.tables, resources)
+        self.layouts = Layouts(self.tables, self.classes, reclaimable_pods=gates.enabled("ReclaimablePods"))
+        self.rows = WorkloadRows(self.tables, self.layouts)
+        self.retries = Retries(self.tables, self.tree)
+        self.reader = DecisionReader(self.tables)
+        self.cluster_queues: dict[str, ClusterQueueEntry] = {}
+        self.by_row: dict[int, ClusterQueueEntry] = {}
+        self.local_queues: dict[tuple[str, str], LocalQueueEntry] = {}
+        self.local_queue_names: Names[tuple[str, str]] = Names()
+        self.namespace_labels: dict[str, dict[str, str]] = {}
+        self.checks: dict[str, AdmissionCheck] = {}
+        self.shapes: dict[tuple[bytes, int], int] = {}
+        self.now_ns = 0
+        self.order_is_stale = True
+        self._configure(resources)
+
+    def _configure(self, resources: Resources) -> None:
+        scheduler = self.tables.scheduler
+        enabled = self.gates.enabled
+        scheduler.preserve_scan_progress = enabled("FlavorFungibilityPreserveScanProgress")
+        scheduler.sort_by_priority = enabled("PrioritySortingWithinCohort")
+        scheduler.assigner.fungibility = enabled("FlavorFungibility")
+        scheduler.assigner.partial_admission = enabled("PartialAdmission")
+        scheduler.assigner.ignore_undeclared = (
+            enabled("QuotaCheckStrategy") and resources.quota_check_strategy == "IgnoreUndeclared"
+        )
+
+    def local_queue_number(self, namespace: str, name: str) -> int:
+        """Number of a LocalQueue name, whether or not the LocalQueue exists."""
+        return self.local_queue_names.intern((namespace, name))
+
+    def queue_row(self, namespace: str, local_queue: str | None) -> int:
+        """Forest row of the ClusterQueue that a LocalQueue leads to now, NONE if it leads nowhere."""
+        entry = self.local_queues.get((namespace, local_queue or ""))
+        if entry is None or entry.held:
+            return NONE
+        queue = self.cluster_queues.get(entry.cluster_queue)
+        return NONE if queue is None else queue.row

@@ -1,0 +1,1 @@
+"""User objects that Kueue manages: one module an integration, pure functions around them."""

@@ -1,0 +1,84 @@
+"""What an integration supplies: a table of facts and the few functions that are special to its kind.
+
+All of them are pure: an object goes in, a changed copy or a fact comes out. The reconciler is written against
+this alone, so that a further kind is a further module and no change here.
+
+Source: JS-004, JS-005, JS-446.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from kueue_fast.api.kueue import PodSet, ReclaimablePod
+from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.jobs.pod_set_info import PodSetInfo
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.model.validation import FieldError
+
+__all__ = ["Finished", "Integration", "Stopped"]
+
+JobType = TypeVar("JobType", bound=KubernetesObject)
+
+
+class Finished(NamedTuple):
+    """How a job ended: its own message, and whether it succeeded."""
+
+    message: str
+    success: bool
+
+
+class Stopped(NamedTuple, Generic[JobType]):
+    """A job after it was told to stop; `now` is False when it was suspended before."""
+
+    job: JobType
+    now: bool
+
+
+class Integration(Protocol[JobType]):
+    """One kind of job."""
+
+    framework: str
+    api_version: str
+    group: str
+    kind: str
+
+    def validate(self, job: JobType) -> list[FieldError]:
+        """What Kueue's webhook for the kind refuses, with path and words."""
+        ...
+
+    def pod_sets(self, job: JobType, settings: JobSettings) -> list[PodSet]:
+        """Pod sets of the job's Workload, in order."""
+        ...
+
+    def suspended(self, job: JobType) -> bool:
+        """Whether the job is held; what counts as that is the kind's own predicate."""
+        ...
+
+    def suspend(self, job: JobType) -> JobType:
+        """The job held, nothing else changed."""
+        ...
+
+    def start(self, job: JobType, infos: list[PodSetInfo]) -> JobType:
+        """The job released, with what admission adds. Raises StartError."""
+        ...
+
+    def stop(self, job: JobType, infos: list[PodSetInfo]) -> Stopped[JobType]:
+        """The job held and its templates as before admission; no infos, nothing restored."""
+        ...
+
+    def active(self, job: JobType) -> bool:
+        """Whether a pod of the job still runs."""
+        ...
+
+    def pods_ready(self, job: JobType) -> bool:
+        """Whether all pods of the job are ready or done."""
+        ...
+
+    def finished(self, job: JobType) -> Finished | None:
+        """How the job ended, None while it has not."""
+        ...
+
+    def reclaimable_pods(self, job: JobType) -> list[ReclaimablePod] | None:
+        """Pods whose quota is free again while the job runs on; None for a kind that cannot tell."""
+        ...

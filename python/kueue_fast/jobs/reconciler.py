@@ -1,0 +1,244 @@
+"""The job reconciler as a function: the facts of a job and its Workload in, at most one step out.
+
+Each step ends with a write; the watch of what was written brings the job back for the next. Whoever calls this
+carries the actions out, live or in the embedded cluster.
+
+Built so far: a top-level job with one Workload, from creation to the end. Eviction, waitForPodsReady, slices,
+prebuilt Workloads, ancestors and the comparison of a changed job with its Workload stand in rules that later
+issues take up.
+
+Source: JS-060..079, JS-088..090, JS-140, JS-160, JS-164.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from kueue_fast.api.core import PriorityClass
+from kueue_fast.api.kueue import ReclaimablePod, ResourceFlavor, Workload, WorkloadPriorityClass
+from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.jobs import names, pod_set_info
+from kueue_fast.jobs.integration import Integration
+from kueue_fast.jobs.pod_set_info import StartError
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.workload import build, priority_of, queue_name
+from kueue_fast.lifecycle import events, finish
+from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.status import with_status, writable_status
+from kueue_fast.model import conditions
+
+__all__ = [
+    "Action",
+    "CreateWorkload",
+    "UpdateJob",
+    "UpdateWorkload",
+    "UpdateWorkloadStatus",
+    "View",
+    "reconcile",
+]
+
+JobType = TypeVar("JobType", bound=KubernetesObject)
+
+
+class CreateWorkload(NamedTuple):
+    """Create the Workload, then record the event."""
+
+    workload: Workload
+    event: Event
+
+
+class UpdateJob(NamedTuple, Generic[JobType]):
+    """Write the job, its status too, then record the event, if there is one."""
+
+    job: JobType
+    event: Event | None
+
+
+class UpdateWorkload(NamedTuple):
+    """Write metadata and spec of the Workload."""
+
+    workload: Workload
+    event: Event | None
+
+
+class UpdateWorkloadStatus(NamedTuple):
+    """Write the status of the Workload."""
+
+    workload: Workload
+    event: Event | None
+
+
+Action: TypeAlias = CreateWorkload | UpdateJob[KubernetesObject] | UpdateWorkload | UpdateWorkloadStatus
+
+
+class View(Protocol):
+    """What the reconciler reads besides the job and its Workload."""
+
+    @property
+    def settings(self) -> JobSettings:
+        """Configuration and gates."""
+
+    @property
+    def flavor(self) -> Callable[[str], ResourceFlavor | None]:
+        """A ResourceFlavor by name."""
+
+    @property
+    def workload_classes(self) -> Mapping[str, WorkloadPriorityClass]:
+        """WorkloadPriorityClasses by name."""
+
+    @property
+    def pod_classes(self) -> Mapping[str, PriorityClass]:
+        """PriorityClasses by name."""
+
+
+def reconcile(
+    job: JobType,
+    integration: Integration[JobType],
+    workload: Workload | None,
+    view: View,
+    now_ns: int,
+) -> Action | None:
+    """The next step for a job, None when it is where it should be.
+
+    `workload` is the job's Workload, None when there is none. `now_ns` is the time in ns since 1970.
+
+    Raises InputError when a priority class does not exist, LookupError when a flavor does not: both are retried live.
+    """
+    settings = view.settings
+    if not queue_name(job.metadata) and not settings.manage_jobs_without_queue_name:
+        return None
+    if workload is not None and finish.is_finished(workload):
+        return release(job, integration, workload, now_ns)
+    ended = integration.finished(job)
+    if ended is not None:
+        if workload is None:
+            return None
+        reason = finish.SUCCEEDED if ended.success else finish.FAILED
+        done = finish.finished(workload, reason, ended.message, now_ns)
+        if done is None:
+            return None
+        return UpdateWorkloadStatus(done, finished_event(job, integration, workload, now_ns))
+    if workload is None:
+        return hold_or_create(job, integration, view, now_ns)
+    reclaimable = integration.reclaimable_pods(job) if settings.reclaimable_pods else None
+    if reclaimable is not None:
+        changed = with_reclaimable_pods(workload, reclaimable)
+        if changed is not None:
+            return UpdateWorkloadStatus(changed, None)
+    admitted = workload.status is not None and conditions.is_true(
+        workload.status.conditions, conditions.ADMITTED
+    )
+    if integration.suspended(job):
+        return start(job, integration, workload, view, now_ns) if admitted else follow_queue(job, workload)
+    if not admitted:
+        return stop(job, integration, workload, "Not admitted by cluster queue", now_ns)
+    return None
+
+
+def hold_or_create(job: JobType, integration: Integration[JobType], view: View, now_ns: int) -> Action | None:
+    """A job without Workload: held if it runs, waited for while pods run, else given its Workload.
+
+    Source: JS-135, JS-140.
+    """
+    if not integration.suspended(job):
+        return stop(job, integration, None, "missing workload", now_ns)
+    if integration.active(job):
+        return None
+    pod_sets = integration.pod_sets(job, view.settings)
+    priority = priority_of(job.metadata, pod_sets, view.workload_classes, view.pod_classes)
+    workload = build(job, integration, pod_sets, priority, view.settings)
+    namespace, name = job.metadata.namespace or "", job.metadata.name
+    event = events.created_workload(
+        integration.kind, namespace, name, f"{namespace}/{workload.metadata.name}", now_ns
+    )
+    return CreateWorkload(workload, event)
+
+
+def start(
+    job: JobType, integration: Integration[JobType], workload: Workload, view: View, now_ns: int
+) -> Action | None:
+    """Release a job; one that can never be started as admitted ends its Workload. Source: JS-077, JS-160, JS-163."""
+    try:
+        infos = pod_set_info.from_status(workload, view.flavor, view.settings)
+        started = integration.start(job, infos)
+    except StartError as error:
+        done = finish.finished(workload, finish.FAILED_TO_START, str(error), now_ns)
+        return None if done is None else UpdateWorkloadStatus(done, None)
+    admission = workload.status.admission if workload.status is not None else None
+    event = events.started(
+        integration.kind,
+        job.metadata.namespace or "",
+        job.metadata.name,
+        admission.cluster_queue if admission is not None else "",
+        now_ns,
+    )
+    return UpdateJob(started, event)
+
+
+def stop(
+    job: JobType, integration: Integration[JobType], workload: Workload | None, why: str, now_ns: int
+) -> Action | None:
+    """Hold a job and restore its templates, None when that has been done. Source: JS-164."""
+    infos = pod_set_info.from_workload(workload) if workload is not None else []
+    stopped = integration.stop(job, infos)
+    if stopped.job is job:
+        return None
+    event = None
+    if stopped.now:
+        event = events.stopped(integration.kind, job.metadata.namespace or "", job.metadata.name, why, now_ns)
+    return UpdateJob(stopped.job, event)
+
+
+def follow_queue(job: KubernetesObject, workload: Workload) -> Action | None:
+    """Take over a new queue name while nothing is reserved. Source: JS-088."""
+    wanted = queue_name(job.metadata) or None
+    if (workload.spec.queue_name or None) == wanted:
+        return None
+    if workload.status is not None and conditions.is_true(
+        workload.status.conditions, conditions.QUOTA_RESERVED
+    ):
+        return None
+    return UpdateWorkload(
+        msgspec.structs.replace(workload, spec=msgspec.structs.replace(workload.spec, queue_name=wanted)),
+        None,
+    )
+
+
+def release(
+    job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int
+) -> Action | None:
+    """A finished Workload loses the finalizer, so that it can be deleted. Source: JS-066."""
+    finalizers = workload.metadata.finalizers or []
+    if names.RESOURCE_IN_USE_FINALIZER not in finalizers:
+        return None
+    kept = [name for name in finalizers if name != names.RESOURCE_IN_USE_FINALIZER]
+    metadata = msgspec.structs.replace(workload.metadata, finalizers=kept or None)
+    # A job that has ended got its event when the Workload was finished for it.
+    event = (
+        None if integration.finished(job) is not None else finished_event(job, integration, workload, now_ns)
+    )
+    return UpdateWorkload(msgspec.structs.replace(workload, metadata=metadata), event)
+
+
+def finished_event(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Event:
+    """Event on the job that its Workload is finished."""
+    namespace = job.metadata.namespace or ""
+    key = f"{namespace}/{workload.metadata.name}"
+    return events.finished_workload(integration.kind, namespace, job.metadata.name, key, now_ns)
+
+
+def with_reclaimable_pods(workload: Workload, pods: list[ReclaimablePod]) -> Workload | None:
+    """The Workload with these reclaimable pods, capped by its counts; None when they stand there. Source: JS-072."""
+    counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
+    capped = [
+        ReclaimablePod(name=each.name, count=min(each.count, counts.get(each.name, each.count)))
+        for each in pods
+    ]
+    before = (workload.status.reclaimable_pods or []) if workload.status is not None else []
+    if {each.name: each.count for each in before} == {each.name: each.count for each in capped}:
+        return None
+    status = writable_status(workload)
+    return with_status(workload, msgspec.structs.replace(status, reclaimable_pods=capped or None))

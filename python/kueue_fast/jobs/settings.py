@@ -1,0 +1,50 @@
+"""The part of the configuration and of the feature gates that the job side reads, as plain fields."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kueue_fast.api.configuration import Configuration
+from kueue_fast.model.features import FeatureGates
+
+__all__ = ["JobSettings"]
+
+DEFAULT_FRAMEWORKS = ("batch/job",)
+
+
+class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What every integration needs to know of the configuration. Source: JS-002, JS-021, JS-046, JS-106."""
+
+    frameworks: tuple[str, ...] = DEFAULT_FRAMEWORKS
+    manage_jobs_without_queue_name: bool = False
+    label_keys_to_copy: tuple[str, ...] = ()
+    short_workload_names: bool = False
+    partial_admission: bool = True
+    reclaimable_pods: bool = True
+    topology_aware_scheduling: bool = True
+    assign_queue_labels: bool = True
+    admission_gated_by: bool = True
+
+    @classmethod
+    def read(cls, configuration: Configuration | None, gates: FeatureGates) -> JobSettings:
+        """Settings of a Configuration (None: the defaults) and the gates."""
+        frameworks: tuple[str, ...] = DEFAULT_FRAMEWORKS
+        label_keys: tuple[str, ...] = ()
+        manage_all = False
+        if configuration is not None:
+            manage_all = bool(configuration.manage_jobs_without_queue_name)
+            integrations = configuration.integrations
+            if integrations is not None:
+                frameworks = tuple(integrations.frameworks or DEFAULT_FRAMEWORKS)
+                label_keys = tuple(integrations.label_keys_to_copy or ())
+        return cls(
+            frameworks=frameworks,
+            manage_jobs_without_queue_name=manage_all,
+            label_keys_to_copy=label_keys,
+            short_workload_names=gates.enabled("ShortWorkloadNames"),
+            partial_admission=gates.enabled("PartialAdmission"),
+            reclaimable_pods=gates.enabled("ReclaimablePods"),
+            topology_aware_scheduling=gates.enabled("TopologyAwareScheduling"),
+            assign_queue_labels=gates.enabled("AssignQueueLabelsForPods"),
+            admission_gated_by=gates.enabled("AdmissionGatedBy"),
+        )

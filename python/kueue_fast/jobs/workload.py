@@ -1,0 +1,131 @@
+"""From a job to its Workload.
+
+Source: JS-040, JS-100, JS-106..109, JS-116.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
+
+import msgspec
+
+from kueue_fast.api.core import PriorityClass
+from kueue_fast.api.kueue import PodSet, Workload, WorkloadPriorityClass, WorkloadSpec
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta, OwnerReference
+from kueue_fast.jobs import names
+from kueue_fast.jobs.integration import Integration
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.model.priority import ResolvedPriority, resolve_priority
+
+__all__ = ["build", "max_execution_time", "priority_of", "queue_name"]
+
+JobType = TypeVar("JobType", bound=KubernetesObject)
+
+LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+DECIMAL: Final = re.compile(r"[+-]?[0-9]+")
+MAX_INT32: Final = 2**31 - 1
+
+
+class _PriorityClassName(msgspec.Struct, rename="camel"):
+    """The one field of a pod spec that is read here."""
+
+    priority_class_name: str | None = None
+
+
+def queue_name(metadata: ObjectMeta) -> str:
+    """Name of the LocalQueue by label, empty without it. Source: JS-040."""
+    return (metadata.labels or {}).get(names.QUEUE_NAME_LABEL, "")
+
+
+def max_execution_time(metadata: ObjectMeta) -> int | None:
+    """Seconds by label; None when absent, not a decimal of 32 bits, or not positive. Source: JS-109."""
+    text = (metadata.labels or {}).get(names.MAX_EXEC_TIME_LABEL)
+    if text is None or not DECIMAL.fullmatch(text):
+        return None
+    seconds = int(text)
+    return seconds if 0 < seconds <= MAX_INT32 else None
+
+
+def priority_of(
+    metadata: ObjectMeta,
+    pod_sets: Iterable[PodSet],
+    workload_classes: Mapping[str, WorkloadPriorityClass],
+    pod_classes: Mapping[str, PriorityClass],
+) -> ResolvedPriority:
+    """Priority of a job's Workload: by the label, by the first pod set that names a class, by the default.
+
+    Raises InputError when the class does not exist. Source: JS-116, QC-159.
+    """
+    return resolve_priority(
+        (metadata.labels or {}).get(names.PRIORITY_CLASS_LABEL),
+        first_priority_class(pod_sets),
+        workload_classes,
+        pod_classes,
+    )
+
+
+def first_priority_class(pod_sets: Iterable[PodSet]) -> str | None:
+    """The first `priorityClassName` of the templates."""
+    for pod_set in pod_sets:
+        spec = pod_set.template.spec
+        # Templates are opened only where the field can be.
+        if b'"priorityClassName"' in bytes(spec):
+            name = msgspec.json.decode(spec, type=_PriorityClassName).priority_class_name
+            if name:
+                return name
+    return None
+
+
+def build(
+    job: JobType,
+    integration: Integration[JobType],
+    pod_sets: list[PodSet],
+    priority: ResolvedPriority,
+    settings: JobSettings,
+) -> Workload:
+    """The Workload of a job, ready to be created. Source: JS-100, JS-106..108."""
+    metadata = job.metadata
+    uid = metadata.uid or ""
+    labels = {
+        key: value for key, value in (metadata.labels or {}).items() if key in settings.label_keys_to_copy
+    }
+    if LABEL_VALUE.fullmatch(uid):
+        labels[names.JOB_UID_LABEL] = uid
+    annotations = {
+        key: value
+        for key, value in (metadata.annotations or {}).items()
+        if key.startswith(names.PROVISIONING_REQUEST_PREFIX)
+    }
+    gated_by = (metadata.annotations or {}).get(names.ADMISSION_GATED_BY_ANNOTATION)
+    if settings.admission_gated_by and gated_by:
+        annotations[names.ADMISSION_GATED_BY_ANNOTATION] = gated_by
+    return Workload(
+        metadata=ObjectMeta(
+            name=names.workload_name(
+                metadata.name, uid, integration.group, integration.kind, short=settings.short_workload_names
+            ),
+            namespace=metadata.namespace,
+            labels=labels or None,
+            annotations=annotations or None,
+            finalizers=[names.RESOURCE_IN_USE_FINALIZER],
+            owner_references=[
+                OwnerReference(
+                    api_version=integration.api_version,
+                    kind=integration.kind,
+                    name=metadata.name,
+                    uid=uid,
+                    controller=True,
+                    block_owner_deletion=True,
+                )
+            ],
+        ),
+        spec=WorkloadSpec(
+            pod_sets=pod_sets,
+            queue_name=queue_name(metadata) or None,
+            priority_class_ref=priority.class_ref,
+            priority=priority.value,
+            maximum_execution_time_seconds=max_execution_time(metadata),
+        ),
+    )

@@ -1,0 +1,172 @@
+"""What a scheduling cycle writes on a Workload: a reservation, an admission, or why it still waits.
+
+Source: QC-135..141, LC-504, LC-505, LC-701, LC-705.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from kueue_fast.api.kueue import Admission, PodSetAssignment, Workload, WorkloadStatus
+from kueue_fast.lifecycle.status import (
+    FALSE,
+    TRUE,
+    Reasons,
+    add_condition,
+    sync_admitted,
+    with_status,
+    writable_status,
+)
+from kueue_fast.model import conditions
+from kueue_fast.model.quantities import format_amount
+
+__all__ = [
+    "Decision",
+    "PodSetDecision",
+    "admitted",
+    "pending",
+    "set_reservation",
+    "to_admission",
+    "unset_reservation",
+]
+
+BLOCKED_ON_PREEMPTION_GATES: Final = "BlockedOnPreemptionGates"
+PENDING: Final = "Pending"
+# Conditions that a new reservation ends, in the order in which they are written.
+ENDED_BY_RESERVATION: Final = (conditions.EVICTED, conditions.PREEMPTED, BLOCKED_ON_PREEMPTION_GATES)
+
+
+class PodSetDecision(Protocol):
+    """What the engine gives one pod set: pods, flavor of each resource, total usage in the kernel's units."""
+
+    @property
+    def name(self) -> str:
+        """Name of the pod set."""
+
+    @property
+    def count(self) -> int:
+        """Pods admitted; below the pod set's count under partial admission."""
+
+    @property
+    def flavors(self) -> Mapping[str, str]:
+        """Flavor by resource."""
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """Usage of all its pods by resource."""
+
+
+class Decision(Protocol):
+    """One entry of `Cycle.admitted`: what is needed of it here."""
+
+    @property
+    def cluster_queue(self) -> str:
+        """Name of the ClusterQueue."""
+
+    @property
+    def pod_sets(self) -> Sequence[PodSetDecision]:
+        """One entry a pod set, in the order of the Workload."""
+
+    @property
+    def checks(self) -> Collection[str]:
+        """Admission checks that the assigned flavors require."""
+
+
+def to_admission(decision: Decision) -> Admission:
+    """`status.admission` of a decision; amounts become quantities, resources and flavors are sorted by name."""
+    return Admission(
+        cluster_queue=decision.cluster_queue,
+        pod_set_assignments=[
+            PodSetAssignment(
+                name=pod_set.name,
+                flavors=dict(sorted(pod_set.flavors.items())),
+                resource_usage={
+                    resource: format_amount(resource, amount)
+                    for resource, amount in sorted(pod_set.usage.items())
+                },
+                count=pod_set.count,
+            )
+            for pod_set in decision.pod_sets
+        ],
+    )
+
+
+def admitted(workload: Workload, decision: Decision, now_ns: int, reasons: Reasons = Reasons()) -> Workload:
+    """The Workload with its reservation, and admitted too when every check it needs is listed and ready.
+
+    `now_ns` is written with whole seconds, as Kubernetes keeps times.
+
+    Source: QC-135, QC-137, QC-138, LC-505, LC-701.
+    """
+    status = writable_status(workload)
+    set_reservation(workload, status, to_admission(decision), now_ns)
+    listed = {check.name for check in status.admission_checks or ()}
+    if all(name in listed for name in decision.checks):
+        sync_admitted(workload, status, now_ns, reasons)
+    return with_status(workload, status)
+
+
+def set_reservation(workload: Workload, status: WorkloadStatus, admission: Admission, now_ns: int) -> None:
+    """Write a reservation into a writable status; what had taken the quota away ends. Source: LC-505, LC-602."""
+    status.admission = admission
+    # The totals of a pending Workload give way to the usage of its pod sets.
+    status.resource_requests = None
+    reason = conditions.QUOTA_RESERVED
+    message = f"Quota reserved in ClusterQueue {admission.cluster_queue}"
+    add_condition(workload, status, conditions.QUOTA_RESERVED, TRUE, reason, message, now_ns)
+    for type_ in ENDED_BY_RESERVATION:
+        before = conditions.find(status.conditions, type_)
+        if before is not None and before.status == TRUE:
+            add_condition(workload, status, type_, FALSE, reason, f"Previously: {before.message}", now_ns)
+
+
+def pending(
+    workload: Workload,
+    message: str,
+    now_ns: int,
+    *,
+    reason: str = "",
+    reasons: Reasons = Reasons(),
+) -> Workload | None:
+    """The Workload with why the cycle could not admit it, or None when that stands there already.
+
+    `reason` is the granular reason, which counts only with its gate; without it the condition says `Pending`.
+
+    Source: QC-140, QC-141, LC-504, LC-705.
+    """
+    status = writable_status(workload)
+    if not unset_reservation(workload, status, reasons.pick(reason, PENDING), message, now_ns, reasons):
+        return None
+    return with_status(workload, status)
+
+
+def unset_reservation(
+    workload: Workload,
+    status: WorkloadStatus,
+    reason: str,
+    message: str,
+    now_ns: int,
+    reasons: Reasons = Reasons(),
+) -> bool:
+    """Take the reservation out of a writable status; returns whether anything changed. Source: LC-504."""
+    changed = add_condition(workload, status, conditions.QUOTA_RESERVED, FALSE, reason, message, now_ns)
+    if status.admission is not None:
+        status.admission = None
+        changed = True
+    return sync_admitted(workload, status, now_ns, reasons) or changed
+
+
+def assigned_flavors(admission: Admission) -> set[str]:
+    """Names of all flavors of an admission."""
+    return {
+        flavor
+        for assignment in admission.pod_set_assignments or ()
+        for flavor in (assignment.flavors or {}).values()
+    }
+
+
+def missing_checks(status: WorkloadStatus | None, required: Iterable[str]) -> list[str]:
+    """Required checks that the status does not list, in the order given. Source: QC-137."""
+    listed = {check.name for check in (status.admission_checks or ())} if status is not None else set()
+    return [name for name in required if name not in listed]

@@ -1,0 +1,98 @@
+"""Amounts in words, as upstream writes them, and int64 arithmetic that does not wrap.
+
+An amount is an int in the kernel's unit: cpu in milli, everything else whole (QP-101).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final
+
+from kueuecore._quantity import UNLIMITED, as_fraction, quota_value, request_value
+
+MAX: Final = 2**63 - 1
+MIN: Final = -(2**63)
+UNLIMITED_TEXT: Final = "<unlimited>"
+
+_BINARY: Final = frozenset(("memory", "ephemeral-storage"))
+_HUGE_PAGES: Final = "hugepages-"
+_DECIMAL_SUFFIXES: Final = {-3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_BINARY_SUFFIXES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def format_amount(resource: str, value: int, byte_resources: Container[str] = ()) -> str:
+    """The quantity that upstream writes for an amount, `<unlimited>` for UNLIMITED.
+
+    `byte_resources` are further resources counted in bytes (the DRA configuration names them).
+    Source: QP-111.
+    """
+    return UNLIMITED_TEXT if value == UNLIMITED else format_quantity(resource, value, byte_resources)
+
+
+def format_quantity(resource: str, value: int, byte_resources: Container[str] = ()) -> str:
+    """The quantity that upstream writes for a plain int64, which the largest one is too. Source: QP-111."""
+    if resource == "cpu":
+        return _decimal(value, -3)
+    if resource in _BINARY or resource.startswith(_HUGE_PAGES) or resource in byte_resources:
+        return _binary(value)
+    return _decimal(value, 0)
+
+
+def saturate(value: int) -> int:
+    """The value, clamped to int64. Source: QP-106."""
+    return MAX if value > MAX else MIN if value < MIN else value
+
+
+def add(a: int, b: int) -> int:
+    """a + b of two amounts, where UNLIMITED absorbs. Source: QP-105."""
+    return UNLIMITED if UNLIMITED in (a, b) else saturate(a + b)
+
+
+def subtract(a: int, b: int) -> int:
+    """a - b of two amounts: UNLIMITED less itself is 0, and anything else less UNLIMITED is MIN. Source: QP-105."""
+    if a == UNLIMITED:
+        return 0 if b == UNLIMITED else UNLIMITED
+    return MIN if b == UNLIMITED else saturate(a - b)
+
+
+def multiply(a: int, b: int) -> int:
+    """a * b, clamped to int64. Source: QP-106."""
+    return saturate(a * b)
+
+
+def _decimal(value: int, exponent: int) -> str:
+    """The shortest form with a decimal suffix; exponent is a multiple of 3."""
+    if value == 0:
+        return "0"
+    while value % 1000 == 0 and exponent < 18:
+        value //= 1000
+        exponent += 3
+    return f"{value}{_DECIMAL_SUFFIXES[exponent]}"
+
+
+def _binary(value: int) -> str:
+    """The binary form, read and written once more, which makes what has no binary suffix decimal."""
+    if -1024 < value < 1024 or value == MIN:  # MIN has no positive counterpart: Go leaves it as it is
+        return _decimal(value, 0)
+    power = 0
+    while value % 1024 == 0 and power < 6:
+        value //= 1024
+        power += 1
+    return f"{value}{_BINARY_SUFFIXES[power]}" if power else _decimal(value, 0)
+
+
+__all__ = [
+    "MAX",
+    "MIN",
+    "UNLIMITED",
+    "UNLIMITED_TEXT",
+    "add",
+    "as_fraction",
+    "format_amount",
+    "format_quantity",
+    "multiply",
+    "quota_value",
+    "request_value",
+    "saturate",
+    "subtract",
+]

@@ -1,0 +1,249 @@
+"""Replay of one scenario of the conformance corpus through the engine.
+
+A scenario holds a configuration, manifests, and steps that create, change, finish or delete objects at
+given seconds. After each step's changes, scheduling cycles run until nothing moves. What they decided, and
+the state that each step ends with, come out in the form of the corpus' `expect`.
+
+Between two cycles this module plays the controllers: it writes the status that an admission brings, and lets
+the engine see it. The rules, rule by rule, stand in the corpus' own README.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from kueue_fast.api.configuration import Configuration, load_configuration
+from kueue_fast.api.decode import decode_object
+from kueue_fast.api.kueue import Workload, WorkloadStatus
+from kueue_fast.api.meta import Condition
+from kueue_fast.engine import Engine
+from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.lifecycle.admission import admitted
+from kueue_fast.model import conditions, times
+from kueue_fast.sim.conformance_scope import unsupported_part
+
+__all__ = ["CycleTimer", "replay"]
+
+EPOCH: Final = "2026-01-01T00:00:00Z"
+SECOND: Final = 1_000_000_000
+MOST_CYCLES: Final = 400  # of a step that names no limit
+MOST_IDLE: Final = 3  # cycles in a row that change nothing
+
+# Of `config`, what is not part of Kueue's Configuration.
+_CORPUS_ONLY: Final = ("featureGates", "slowEvictions", "requeuingTimestamp")
+
+
+@dataclass
+class CycleTimer:
+    """Wall time inside scheduling cycles: nomination to requeueing, and the decision objects."""
+
+    clock: Callable[[], int] = time.perf_counter_ns
+    spent_ns: int = field(default=0, init=False)
+    cycles: int = field(default=0, init=False)
+
+
+def replay(
+    scenario: Mapping[str, Any], timer: CycleTimer | None = None, *, messages: bool = False
+) -> list[dict[str, Any]]:
+    """What the engine decides on `scenario`, one entry a step, in the form of the corpus' `expect`.
+
+    Usage of pod sets is given as Kubernetes quantities, as it stands in the Workload's status; usage of
+    ClusterQueues as integers (cpu in milli). `timer`, if given, adds up what the cycles take. `messages`
+    adds the words for why workloads wait.
+
+    Raises Unsupported where the scenario needs what is not built yet, InputError where it is malformed.
+    """
+    why = unsupported_part(scenario)
+    if why:
+        raise Unsupported(why)
+    world = _World(scenario, timer, messages)
+    for manifest in scenario.get("objects") or ():
+        world.create(manifest)
+    return [world.run(step) for step in scenario["steps"]]
+
+
+class _World:
+    """The engine, the objects as the API server would hold them, and the clock."""
+
+    def __init__(self, scenario: Mapping[str, Any], timer: CycleTimer | None, messages: bool) -> None:
+        config = scenario.get("config") or {}
+        self._engine = Engine(
+            configuration=_configuration(config), feature_gates=config.get("featureGates") or {}
+        )
+        self._objects: dict[str, Any] = {}
+        self._now = times.parse(EPOCH)
+        self._timer = timer
+        self._messages = messages
+
+    # ---- changes of a step ----
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        new = decode_object(manifest)
+        self._put(_reference(new), new)
+
+    def _update(self, manifest: Mapping[str, Any]) -> None:
+        """A new spec; the status stays, and so do labels and annotations but for a Node."""
+        new = decode_object(manifest)
+        reference = _reference(new)
+        old = self._existing(reference, "update")
+        if not hasattr(new, "spec"):
+            raise InputError(f"update of {reference} is not possible", expected="an object with a spec")
+        if new.KIND == "Node":
+            self._put(reference, new)
+            return
+        metadata = msgspec.structs.replace(old.metadata, generation=(old.metadata.generation or 0) + 1)
+        self._put(reference, msgspec.structs.replace(old, spec=new.spec, metadata=metadata))
+
+    def _delete(self, reference: str) -> None:
+        old = self._existing(reference, "delete")
+        del self._objects[reference]
+        self._engine.delete(old.KIND, old.metadata.namespace or "", old.metadata.name)
+
+    def _finish(self, name: str) -> None:
+        workload = self._existing(f"Workload/{name}", "finish")
+        status = workload.status or WorkloadStatus()
+        changed = list(status.conditions or ())
+        finished = Condition(type=conditions.FINISHED, status="True", reason="Succeeded", message="done")
+        conditions.set_condition(changed, finished, times.format(self._now))
+        status = msgspec.structs.replace(status, conditions=changed)
+        self._put(f"Workload/{name}", msgspec.structs.replace(workload, status=status))
+
+    def _existing(self, reference: str, verb: str) -> Any:
+        try:
+            return self._objects[reference]
+        except KeyError:
+            raise InputError(f"{verb} of {reference}, which does not exist") from None
+
+    def _put(self, reference: str, new: Any) -> None:
+        self._objects[reference] = new
+        self._engine.upsert(new)
+
+    # ---- cycles ----
+
+    def run(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        """Carries out the changes of `step`, then cycles until nothing moves."""
+        self._now = max(self._now, times.parse(EPOCH) + step["at"] * SECOND)
+        for name in step.get("finish") or ():
+            self._finish(name)
+        for reference in step.get("delete") or ():
+            self._delete(reference)
+        for manifest in step.get("update") or ():
+            self._update(manifest)
+        for manifest in step.get("create") or ():
+            self.create(manifest)
+
+        limit = step.get("maxCycles") or MOST_CYCLES
+        cycles: list[dict[str, Any]] = []
+        idle = 0
+        while len(cycles) < limit and idle < MOST_IDLE:
+            before = self._fingerprint()
+            self._engine.flush(self._now, all=True)
+            if not self._engine.has_heads():
+                break
+            cycle = self._cycle()
+            cycles.append(cycle)
+            idle = 0 if cycle or self._fingerprint() != before else idle + 1
+        truncated = len(cycles) >= limit
+        while cycles and not cycles[-1]:
+            cycles.pop()
+        state = {"cycles": cycles, **self._state()}
+        if truncated:
+            state["truncated"] = True
+        return state
+
+    def _cycle(self) -> dict[str, Any]:
+        """One scheduling cycle, after which the engine sees the new status of what it admitted."""
+        timer = self._timer
+        start = timer.clock() if timer else 0
+        cycle = self._engine.cycle(self._now)
+        admissions = cycle.admitted
+        # Lists made on demand count as part of the cycle.
+        _ = cycle.requeued
+        if timer:
+            timer.spent_ns += timer.clock() - start
+            timer.cycles += 1
+        if cycle.preempted or cycle.evicted or cycle.replaced or cycle.moved:
+            raise Unsupported("evictions are not replayed yet")
+        decided = []
+        for admission in sorted(admissions, key=lambda admission: admission.workload):
+            reference = f"Workload/{admission.workload}"
+            workload = admitted(self._objects[reference], admission, self._now)
+            self._put(reference, workload)
+            decided.append(_admission(workload))
+        self._now += SECOND
+        return {"admitted": decided} if decided else {}
+
+    def _fingerprint(self) -> list[Any]:
+        return [
+            (name, sorted(queue.active), sorted(queue.parked))
+            for name, queue in sorted(self._engine.queue_state().items())
+        ]
+
+    def _state(self) -> dict[str, Any]:
+        """Queues and usage after a step; what is empty or zero is left out."""
+        queues = self._engine.queue_state()
+        state: dict[str, Any] = {
+            "active": {name: sorted(queue.active) for name, queue in queues.items() if queue.active},
+            "inadmissible": {name: sorted(queue.parked) for name, queue in queues.items() if queue.parked},
+            "usage": {},
+        }
+        for name, queue in queues.items():
+            usage = {pair: amount for pair, amount in queue.usage.items() if amount}
+            if usage:
+                state["usage"][name] = usage
+        if self._messages:
+            state["messages"] = self._pending_messages()
+        return {key: dict(sorted(value.items())) for key, value in state.items() if value}
+
+    def _pending_messages(self) -> dict[str, str]:
+        texts = {}
+        for reference, workload in self._objects.items():
+            if not isinstance(workload, Workload):
+                continue
+            if conditions.workload_status(workload) != "pending":
+                continue
+            name = reference.removeprefix("Workload/")
+            text = self._engine.pending_message(name)
+            if text is not None:
+                texts[name] = text
+        return texts
+
+
+def _configuration(config: Mapping[str, Any]) -> Configuration:
+    kueue = {key: value for key, value in config.items() if key not in _CORPUS_ONLY}
+    document = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration", **kueue}
+    return load_configuration(json.dumps(document).encode(), "config")
+
+
+def _reference(obj: Any) -> str:
+    """`Kind/namespace/name`, or `Kind/name` where there is no namespace: the form of a step's `delete`."""
+    metadata = obj.metadata
+    return "/".join(part for part in (obj.KIND, metadata.namespace, metadata.name) if part)
+
+
+def _admission(workload: Workload) -> dict[str, Any]:
+    """An entry of `admitted` from the status that the workload has now."""
+    status = workload.status
+    assert status is not None
+    assert status.admission is not None
+    pod_sets = [
+        {
+            "name": pod_set.name,
+            "count": pod_set.count or 0,
+            "flavors": dict(sorted((pod_set.flavors or {}).items())),
+            "usage": dict(sorted((pod_set.resource_usage or {}).items())),
+        }
+        for pod_set in status.admission.pod_set_assignments or ()
+    ]
+    return {
+        "workload": f"{workload.metadata.namespace}/{workload.metadata.name}",
+        "clusterQueue": status.admission.cluster_queue,
+        "podSets": pod_sets,
+        "admitted": conditions.is_true(status.conditions, conditions.ADMITTED),
+    }

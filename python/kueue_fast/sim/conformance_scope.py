@@ -1,0 +1,58 @@
+"""What of a corpus scenario is not built yet.
+
+Only what the engine cannot refuse by itself, or only late: parts of the scenario's form, and objects whose
+meaning other parts of the engine would have to know. Preemption is left to the engine: queues may allow it
+without ever needing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+__all__ = ["unsupported_part"]
+
+_CONFIG: Final = {
+    "fairSharing": "fair sharing",
+    "admissionFairSharing": "admission fair sharing",
+    "slowEvictions": "evicted workloads that keep their quota",
+    "requeuingTimestamp": "requeueing by another timestamp",
+}
+_BUILT: Final = frozenset(("at", "create", "update", "delete", "finish", "maxCycles"))
+_STEP: Final = {"failed": "failing nodes", "stopped": "evicted workloads that stop later"}
+_SLICES: Final = ("kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/workload-slice-replacement-for")
+
+
+def unsupported_part(scenario: Mapping[str, Any]) -> str | None:
+    """The first part of `scenario` that cannot be replayed yet, in words, or None."""
+    config = scenario.get("config") or {}
+    for key, words in _CONFIG.items():
+        # An empty fairSharing section is one: it sets every default and so enables it.
+        if config.get(key) not in (None, False, ""):
+            return words
+    for step in scenario["steps"]:
+        for key in step.keys() - _BUILT:
+            if step[key]:
+                return _STEP.get(key, f"{key!r} in a step")
+    return next(filter(None, map(_object_part, _manifests(scenario))), None)
+
+
+def _manifests(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from scenario.get("objects") or ()
+    for step in scenario["steps"]:
+        yield from step.get("update") or ()
+        yield from step.get("create") or ()
+
+
+def _object_part(manifest: Mapping[str, Any]) -> str | None:
+    kind, spec = manifest.get("kind"), manifest.get("spec") or {}
+    if kind == "ResourceFlavor" and spec.get("topologyName"):
+        return "topology-aware scheduling"
+    if kind != "Workload":
+        return None
+    if any(pod_set.get("topologyRequest") for pod_set in spec.get("podSets") or ()):
+        return "topology-aware scheduling"
+    annotations = (manifest.get("metadata") or {}).get("annotations") or {}
+    if any(name in annotations for name in _SLICES):
+        return "elastic jobs (workload slices)"
+    return None

@@ -1,0 +1,227 @@
+"""The controllers of the simulated cluster: each hears of changes, and writes what its pure function says.
+
+In order of registration, so also of hearing: the engine, the Workload controller, the job reconciler. Nothing
+is written into the engine by hand: what a cycle decides goes to the cluster, and comes to the engine from
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kueue_fast.api.batch import Job
+from kueue_fast.api.core import PriorityClass
+from kueue_fast.api.kueue import (
+    AdmissionCheck,
+    AdmissionCheckStatus,
+    ClusterQueue,
+    LocalQueue,
+    ResourceFlavor,
+    Workload,
+    WorkloadPriorityClass,
+)
+from kueue_fast.api.meta import Condition, ObjectMeta
+from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.jobs import reconciler
+from kueue_fast.jobs.job import BatchJob
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.lifecycle import checks
+from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.status import Reasons, sync_admitted, timestamp, with_status, writable_status
+from kueue_fast.model import conditions
+from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.runner import PodRunner
+
+__all__ = ["SYSTEM_PRIORITY_CLASSES", "AdmissionCheckController", "JobController", "WorkloadController"]
+
+# Classes that every cluster has.
+SYSTEM_PRIORITY_CLASSES: Final = (
+    PriorityClass(metadata=ObjectMeta(name="system-cluster-critical"), value=2_000_000_000),
+    PriorityClass(metadata=ObjectMeta(name="system-node-critical"), value=2_000_001_000),
+)
+BATCH_JOB: Final = BatchJob()
+
+
+class WorkloadController:
+    """Keeps the list of admission checks, and admits once all of them are ready. Source: LC-1501 steps 11 and 12."""
+
+    def __init__(self, cluster: MemoryCluster, clock: VirtualClock, reasons: Reasons) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._reasons = reasons
+        cluster.watch(Workload.KIND, self.on_workload)
+
+    def on_workload(self, event: WatchEvent) -> None:
+        """Write what is due; its own write comes back here."""
+        if event.change is Change.DELETED:
+            return
+        workload: Workload = event.object
+        known = workload.status.conditions if workload.status is not None else None
+        if conditions.is_true(known, conditions.FINISHED):
+            return
+        cluster_queue = self._cluster_queue_of(workload)
+        if cluster_queue is not None:
+            required = checks.required_checks(cluster_queue, workload)
+            synced = checks.synced_checks(workload, required, self._clock.now)
+            if synced is not None:
+                self._cluster.update_status(synced)
+                return
+        if conditions.is_true(known, conditions.ADMITTED):
+            return
+        # Without a reservation there is nothing to bring in line, but for the gate that always wants a condition.
+        if self._reasons.granular or conditions.is_true(known, conditions.QUOTA_RESERVED):
+            changed = writable_status(workload)
+            if sync_admitted(workload, changed, self._clock.now, self._reasons):
+                self._cluster.update_status(with_status(workload, changed))
+
+    def _cluster_queue_of(self, workload: Workload) -> ClusterQueue | None:
+        local: LocalQueue | None = self._cluster.get(
+            LocalQueue.KIND, workload.metadata.namespace, workload.spec.queue_name or ""
+        )
+        if local is None or local.spec is None:
+            return None
+        found: ClusterQueue | None = self._cluster.get(
+            ClusterQueue.KIND, None, local.spec.cluster_queue or ""
+        )
+        return found
+
+
+class AdmissionCheckController:
+    """Stands in for the controllers of admission checks: a check whose manifest says nothing of it becomes active."""
+
+    def __init__(self, cluster: MemoryCluster, clock: VirtualClock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        cluster.watch(AdmissionCheck.KIND, self.on_check)
+
+    def on_check(self, event: WatchEvent) -> None:
+        """Write the condition Active where there is none."""
+        check: AdmissionCheck = event.object
+        status = check.status or AdmissionCheckStatus()
+        if event.change is not Change.ADDED or conditions.find(status.conditions, "Active") is not None:
+            return
+        active = Condition(
+            type="Active",
+            status="True",
+            reason="Active",
+            message="The admission check is active",
+            last_transition_time=timestamp(self._clock.now),
+            observed_generation=check.metadata.generation,
+        )
+        status = msgspec.structs.replace(status, conditions=[*(status.conditions or ()), active])
+        self._cluster.update_status(msgspec.structs.replace(check, status=status))
+
+
+class JobController:
+    """Runs the job reconciler on Jobs and on the Workloads that they own, and tells the pods to run."""
+
+    def __init__(
+        self,
+        cluster: MemoryCluster,
+        clock: VirtualClock,
+        settings: JobSettings,
+        runner: PodRunner,
+        record: Callable[[Event], None],
+    ) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._settings = settings
+        self._runner = runner
+        self._record = record
+        self._workload_classes: dict[str, WorkloadPriorityClass] = {}
+        self._pod_classes: dict[str, PriorityClass] = {}
+        cluster.watch(WorkloadPriorityClass.KIND, self.on_priority_class)
+        cluster.watch(PriorityClass.KIND, self.on_priority_class)
+        cluster.watch(Job.KIND, self.on_job)
+        cluster.watch(Workload.KIND, self.on_workload)
+
+    @property
+    def settings(self) -> JobSettings:
+        """Configuration and gates."""
+        return self._settings
+
+    @property
+    def workload_classes(self) -> Mapping[str, WorkloadPriorityClass]:
+        """WorkloadPriorityClasses by name."""
+        return self._workload_classes
+
+    @property
+    def pod_classes(self) -> Mapping[str, PriorityClass]:
+        """PriorityClasses by name."""
+        return self._pod_classes
+
+    def flavor(self, name: str) -> ResourceFlavor | None:
+        """A ResourceFlavor by name."""
+        found: ResourceFlavor | None = self._cluster.get(ResourceFlavor.KIND, None, name)
+        return found
+
+    def on_priority_class(self, event: WatchEvent) -> None:
+        """Keep the classes by name."""
+        found: Any = event.object
+        classes: dict[str, Any] = (
+            self._pod_classes if found.KIND == PriorityClass.KIND else self._workload_classes
+        )
+        if event.change is Change.DELETED:
+            classes.pop(found.metadata.name, None)
+        else:
+            classes[found.metadata.name] = found
+
+    def on_job(self, event: WatchEvent) -> None:
+        """A Job changed: play its pods, then take the next step."""
+        job: Job = event.object
+        if event.change is Change.DELETED:
+            self._runner.stopped(job.metadata.uid or "")
+            return
+        was_held = event.old is None or bool(event.old.spec.suspend)
+        if job.spec.suspend and not was_held:
+            self._runner.stopped(job.metadata.uid or "")
+        elif was_held and not job.spec.suspend and BATCH_JOB.finished(job) is None:
+            # What the event carries may be older than what is stored by now.
+            current: Job | None = self._cluster.get(Job.KIND, job.metadata.namespace, job.metadata.name)
+            if current is not None and not current.spec.suspend:
+                self._runner.job_started(current)
+        self._reconcile(job.metadata)
+
+    def on_workload(self, event: WatchEvent) -> None:
+        """A Workload changed: its job takes the next step."""
+        for owner in event.object.metadata.owner_references or ():
+            if owner.controller and owner.kind == Job.KIND and owner.api_version == Job.API_VERSION:
+                job = self._cluster.by_uid(owner.uid)
+                if job is not None:
+                    self._reconcile(job.metadata)
+
+    def _reconcile(self, metadata: ObjectMeta) -> None:
+        job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
+        if job is None:
+            return
+        workload = next(
+            (each for each in self._cluster.dependents(job.metadata.uid or "") if each.KIND == Workload.KIND),
+            None,
+        )
+        action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
+        match action:
+            case None:
+                return
+            case reconciler.CreateWorkload(new, created):
+                self._cluster.create(new)
+                self._record(created)
+            case reconciler.UpdateJob(changed, event):
+                self._record_if(event)
+                stored = self._cluster.update(changed)
+                # Spec and status are two writes, as on a real cluster.
+                if changed.status != stored.status:
+                    current: Any = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
+                    self._cluster.update_status(msgspec.structs.replace(current, status=changed.status))
+            case reconciler.UpdateWorkload(changed, event):
+                self._record_if(event)
+                self._cluster.update(changed)
+            case reconciler.UpdateWorkloadStatus(changed, event):
+                self._record_if(event)
+                self._cluster.update_status(changed)
+
+    def _record_if(self, event: Event | None) -> None:
+        if event is not None:
+            self._record(event)

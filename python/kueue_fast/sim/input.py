@@ -1,0 +1,114 @@
+"""What can be told of jobs before a simulation starts: nothing runs until every job is known to be simulable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kueue_fast.api.batch import Job
+from kueue_fast.api.core import PriorityClass
+from kueue_fast.api.kueue import Workload, WorkloadPriorityClass
+from kueue_fast.errors import InputError
+from kueue_fast.jobs import names
+from kueue_fast.jobs.job import BatchJob
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.workload import max_execution_time, priority_of, queue_name
+from kueue_fast.sim.controllers import SYSTEM_PRIORITY_CLASSES
+from kueue_fast.sim.manifest import ErrorCollector, Manifest, describe
+
+__all__ = ["check_jobs"]
+
+SECOND: Final = 1_000_000_000
+TOPOLOGY_ANNOTATIONS: Final = (
+    "kueue.x-k8s.io/podset-required-topology",
+    "kueue.x-k8s.io/podset-preferred-topology",
+    "kueue.x-k8s.io/podset-unconstrained-topology",
+    "kueue.x-k8s.io/podset-slice-required-topology",
+    "kueue.x-k8s.io/podset-slice-required-topology-constraints",
+    "kueue.x-k8s.io/podset-group-name",
+)
+
+
+def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration: BatchJob) -> None:
+    """Refuse what the webhook of Jobs refuses, and what the simulator cannot play yet.
+
+    Raises ManifestErrors with one entry each, naming file, object and field.
+    """
+    errors = ErrorCollector()
+    workload_classes = {
+        each.metadata.name: each for each in objects(manifests) if isinstance(each, WorkloadPriorityClass)
+    }
+    pod_classes = {each.metadata.name: each for each in SYSTEM_PRIORITY_CLASSES}
+    pod_classes.update(
+        {each.metadata.name: each for each in objects(manifests) if isinstance(each, PriorityClass)}
+    )
+    for manifest in manifests:
+        obj = manifest.object
+        found: list[InputError] = []
+        if isinstance(obj, Workload):
+            found = overrun(manifest, obj.spec.maximum_execution_time_seconds)
+        elif isinstance(obj, Job):
+            found = [
+                InputError(f"{wrong.type}: {wrong.value!r}", field=f"$.{wrong.path}", expected=wrong.message)
+                for wrong in integration.validate(obj)
+            ]
+            found += unsupported(obj, settings, integration)
+            found += overrun(manifest, max_execution_time(obj.metadata))
+            if queue_name(obj.metadata):
+                try:
+                    priority_of(
+                        obj.metadata, integration.pod_sets(obj, settings), workload_classes, pod_classes
+                    )
+                except InputError as missing:
+                    found.append(missing)
+        for error in found:
+            errors.add(error.located(file=manifest.place, object=describe(obj)))
+    errors.raise_if_any()
+
+
+def objects(manifests: Iterable[Manifest]) -> Iterable[object]:
+    """The objects of the manifests."""
+    return (manifest.object for manifest in manifests)
+
+
+def unsupported(job: Job, settings: JobSettings, integration: BatchJob) -> list[InputError]:
+    """What a Job asks for that is not built yet, or that the configuration has switched off."""
+    found = []
+    if integration.framework not in settings.frameworks:
+        found.append(
+            InputError(
+                f'the integration "{integration.framework}" is off',
+                expected="it in integrations.frameworks of the configuration",
+            )
+        )
+    annotations = job.metadata.annotations or {}
+    if annotations.get(names.ELASTIC_JOB_ANNOTATION) == "true":
+        found.append(not_yet("elastic jobs", names.ELASTIC_JOB_ANNOTATION))
+    labels = job.metadata.labels or {}
+    if labels.get(names.PREBUILT_WORKLOAD) or annotations.get(names.PREBUILT_WORKLOAD):
+        found.append(not_yet("prebuilt Workloads", names.PREBUILT_WORKLOAD))
+    template = bytes(job.spec.template.metadata)
+    found += [
+        not_yet("topology-aware scheduling", name)
+        for name in TOPOLOGY_ANNOTATIONS
+        if f'"{name}"'.encode() in template
+    ]
+    return found
+
+
+def not_yet(what: str, name: str) -> InputError:
+    """Error for something that a later version will take."""
+    return InputError(f"{what} ({name}) cannot be simulated yet")
+
+
+def overrun(manifest: Manifest, limit: int | None) -> list[InputError]:
+    """A job that would be deactivated for running too long: that is not played yet."""
+    run_time = manifest.facts.run_time_ns
+    if limit is None or (run_time is not None and run_time <= limit * SECOND):
+        return []
+    return [
+        InputError(
+            f"runs longer than its maximum execution time of {limit}s: deactivation cannot be simulated yet",
+            expected="a run time within the limit",
+        )
+    ]

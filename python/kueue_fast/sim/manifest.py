@@ -1,0 +1,198 @@
+"""One manifest of a simulation's input, what its annotations say, and errors collected over all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kueue_fast.api.configuration import parse_duration
+from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.errors import InputError
+from kueue_fast.model import times
+from kueue_fast.model.validation import FieldError
+from kueue_fast.sim.yaml_scalars import shortened
+
+__all__ = [
+    "ARRIVAL",
+    "FAILURE",
+    "NO_FACTS",
+    "RUN_TIME",
+    "ErrorCollector",
+    "Manifest",
+    "ManifestErrors",
+    "SimulationFacts",
+    "bounded",
+    "describe",
+    "problem_words",
+    "read_facts",
+]
+
+PREFIX: Final = "sim.kueue-fast.dev/"
+ARRIVAL: Final = PREFIX + "arrival"
+"""When the object is created: a duration after the start of the simulation, or an RFC 3339 time."""
+RUN_TIME: Final = PREFIX + "run-time"
+"""How long the job runs from its start to its end."""
+FAILURE: Final = PREFIX + "failure"
+"""`true`: the job ends as failed."""
+
+_DURATION: Final = "a duration such as 90s, 5m or 1h30m"
+_RUNNING_KINDS: Final = ("Job", "Workload")
+MOST_ERRORS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationFacts:
+    """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
+
+    An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970.
+    """
+
+    arrival_ns: int | None = None
+    arrival_time_ns: int | None = None
+    run_time_ns: int | None = None
+    fails: bool = False
+
+
+NO_FACTS: Final = SimulationFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An object of the input in v1beta2 form, where it came from, and its facts.
+
+    `document` counts the documents of the file from 0, `line` its lines from 1. `api_version` and
+    `raw` (JSON text) are as written, before conversion and defaults.
+    """
+
+    file: str
+    line: int
+    document: int
+    api_version: str
+    object: KubernetesObject
+    raw: bytes
+    facts: SimulationFacts = NO_FACTS
+
+    @property
+    def place(self) -> str:
+        """`file:line`."""
+        return f"{self.file}:{self.line}"
+
+
+def describe(obj: KubernetesObject) -> str:
+    """`Kind namespace/name`, the way messages name an object."""
+    namespace = obj.metadata.namespace if obj.NAMESPACED else None
+    return f"{obj.KIND} {namespace}/{obj.metadata.name}" if namespace else f"{obj.KIND} {obj.metadata.name}"
+
+
+def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[SimulationFacts, list[InputError]]:
+    """The simulation's annotations of an object of this kind, and one error for each that is wrong."""
+    named = {name: value for name, value in (annotations or {}).items() if name.startswith(PREFIX)}
+    if not named:
+        return NO_FACTS, []
+    facts: dict[str, int | bool | None] = {}
+    errors = []
+    for name, value in named.items():
+        try:
+            if name == ARRIVAL:
+                facts.update(_arrival(value))
+            elif name not in (RUN_TIME, FAILURE):
+                raise _Wrong("is not an annotation of the simulator", f"{ARRIVAL}, {RUN_TIME} or {FAILURE}")
+            elif kind not in _RUNNING_KINDS:
+                raise _Wrong(f"has no meaning on a {kind}", "it on a Job or a Workload")
+            elif name == RUN_TIME:
+                facts["run_time_ns"] = _duration(value, _DURATION)
+            elif value not in ("true", "false"):
+                raise _Wrong(f"is {value!r}", '"true" or "false"')
+            else:
+                facts["fails"] = value == "true"
+        except _Wrong as wrong:
+            field_path = f'$.metadata.annotations["{name}"]'
+            errors.append(InputError(wrong.message, field=field_path, expected=wrong.expected))
+    return SimulationFacts(**facts), errors  # type: ignore[arg-type]
+
+
+class _Wrong(Exception):
+    """An annotation's value that cannot be used."""
+
+    def __init__(self, message: str, expected: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+
+
+def _duration(text: str, expected: str) -> int:
+    try:
+        duration = parse_duration(text)
+    except ValueError:
+        raise _Wrong(f"is {text[:60]!r}", expected) from None
+    if duration < 0:
+        raise _Wrong(f"is {text[:60]!r}", expected + ", not negative")
+    return duration
+
+
+def _arrival(text: str) -> dict[str, int]:
+    # A time starts with its year, and no duration has a colon in it.
+    if ":" in text:
+        try:
+            return {"arrival_time_ns": times.parse(text)}
+        except (ValueError, InputError):
+            raise _Wrong(f"is {text[:60]!r}", "a time such as 2026-01-01T00:05:00Z") from None
+    return {"arrival_ns": _duration(text, _DURATION + " after the start, or a time (RFC 3339)")}
+
+
+def problem_words(problem: FieldError) -> str:
+    """What validation found at a field, in the API server's words, with the value cut to a readable length."""
+    value = problem.value
+    written = "" if value is None else f": {shortened(json.dumps(value, ensure_ascii=False, default=str))}"
+    return f"{problem.type}{written}" + (f": {problem.message}" if problem.message else "")
+
+
+def bounded(error: InputError) -> InputError:
+    """The error with nothing in it that is as long as the input."""
+    return InputError(
+        shortened(error.message, 500),
+        file=error.file,
+        object=error.object and shortened(error.object, 150),
+        field=error.field and shortened(error.field, 250),
+        expected=error.expected,
+    )
+
+
+class ManifestErrors(InputError):
+    """Everything that is wrong with an input: the first errors in the order of the input, and a count."""
+
+    def __init__(self, errors: tuple[InputError, ...], omitted: int) -> None:
+        super().__init__("\n".join(str(error) for error in errors))
+        self.errors = errors
+        self.omitted = omitted
+
+    def __str__(self) -> str:
+        return f"{self.message}\nand {self.omitted} more" if self.omitted else self.message
+
+
+@dataclass(slots=True)
+class ErrorCollector:
+    """Gathers errors, so that one run tells all of them; past the limit they are only counted."""
+
+    limit: int = MOST_ERRORS
+    errors: list[InputError] = field(default_factory=list)
+    omitted: int = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether a further error is only counted, so that finding its line is in vain."""
+        return len(self.errors) >= self.limit
+
+    def add(self, error: InputError) -> None:
+        """Keep the error, or count it."""
+        if self.full:
+            self.omitted += 1
+        else:
+            self.errors.append(error)
+
+    def raise_if_any(self) -> None:
+        """Raises ManifestErrors if anything was added."""
+        if self.errors:
+            raise ManifestErrors(tuple(self.errors), self.omitted)

@@ -1,0 +1,160 @@
+"""Hears what happens to Workloads, and has it written down and played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.lifecycle import events, finish
+from kueue_fast.lifecycle.admission import Decision
+from kueue_fast.model import conditions
+from kueue_fast.model.quantities import request_value
+from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.recorder import Recorder
+from kueue_fast.sim.result import Outcome, PodSetRow, State, WorkloadRow
+from kueue_fast.sim.runner import PodRunner
+
+__all__ = ["NamedDecision", "WorkloadObserver", "new_row"]
+
+HOLDING: Final = (State.RESERVED, State.RUNNING)
+
+
+class NamedDecision(Decision, Protocol):
+    """A decision of the engine with the `namespace/name` of its workload."""
+
+    @property
+    def workload(self) -> str:
+        """`namespace/name`."""
+
+
+class WorkloadObserver:
+    """Turns changes of Workloads into rows, meters, events and runs."""
+
+    def __init__(
+        self, cluster: MemoryCluster, clock: VirtualClock, recorder: Recorder, runner: PodRunner
+    ) -> None:
+        self._clock = clock
+        self._recorder = recorder
+        self._runner = runner
+        # The engine's own amounts, until the Workload that carries them as quantities comes by.
+        self._decisions: dict[str, NamedDecision] = {}
+        self._last_words: dict[str, str] = {}
+        cluster.watch(Workload.KIND, self.on_workload)
+
+    def decided(self, decision: NamedDecision) -> None:
+        """The engine admitted a workload: its status is about to be written."""
+        self._decisions[decision.workload] = decision
+
+    def said(self, workload: str, message: str) -> bool:
+        """Whether these were the last words about a workload; from now on they are."""
+        if self._last_words.get(workload) == message:
+            return True
+        self._last_words[workload] = message
+        return False
+
+    def on_workload(self, event: WatchEvent) -> None:
+        """Compare the Workload with its row."""
+        workload: Workload = event.object
+        key = f"{workload.metadata.namespace}/{workload.metadata.name}"
+        recorder, now = self._recorder, self._clock.now
+        if event.change is Change.DELETED:
+            self._runner.stopped(workload.metadata.uid or "")
+            recorder.deleted(key, now)
+            return
+        if event.change is Change.ADDED:
+            recorder.arrived(new_row(workload, now))
+        row = recorder.rows[key]
+        state = conditions.workload_status(workload)
+        if state == "finished":
+            if row.state is not State.FINISHED:
+                self._runner.stopped(workload.metadata.uid or "")
+                recorder.finished(key, outcome_of(workload), now)
+        elif state == "pending":
+            if row.state in HOLDING:
+                self._runner.stopped(workload.metadata.uid or "")
+                recorder.returned(key, now)
+        else:
+            if row.state is State.PENDING:
+                self._reserved(key, row, workload)
+            if state == "admitted" and row.state is State.RESERVED:
+                self._admitted(key, row, workload)
+
+    def _reserved(self, key: str, row: WorkloadRow, workload: Workload) -> None:
+        admission = workload.status.admission if workload.status is not None else None
+        if admission is None:
+            return
+        decision = self._decisions.pop(key, None)
+        usage = assigned_usage(admission) if decision is None else decided_usage(decision)
+        now = self._clock.now
+        self._recorder.reserved(key, admission.cluster_queue, pod_set_rows(admission), usage, now)
+        self._last_words.pop(key, None)
+        self._recorder.event(
+            events.quota_reserved(row.namespace, row.name, admission.cluster_queue, now - row.arrived_ns, now)
+        )
+
+    def _admitted(self, key: str, row: WorkloadRow, workload: Workload) -> None:
+        now = self._clock.now
+        waited = now - (row.reserved_ns if row.reserved_ns is not None else now)
+        self._recorder.admitted(key, now)
+        self._recorder.event(events.admitted(row.namespace, row.name, row.cluster_queue or "", waited, now))
+        if row.owner_kind is None:
+            self._runner.workload_admitted(workload)
+
+
+def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
+    """The row of a workload that was just created."""
+    metadata, spec = workload.metadata, workload.spec
+    owner = next((each for each in metadata.owner_references or () if each.controller), None)
+    return WorkloadRow(
+        namespace=metadata.namespace or "",
+        name=metadata.name,
+        owner_kind=None if owner is None else owner.kind,
+        owner_name=None if owner is None else owner.name,
+        queue=spec.queue_name or "",
+        priority=spec.priority or 0,
+        priority_class=None if spec.priority_class_ref is None else spec.priority_class_ref.name,
+        arrived_ns=now_ns,
+    )
+
+
+def outcome_of(workload: Workload) -> Outcome:
+    """How a finished Workload ended; any reason but Succeeded is a failure."""
+    known = workload.status.conditions if workload.status is not None else None
+    finished = conditions.find(known, conditions.FINISHED)
+    succeeded = finished is not None and finished.reason == finish.SUCCEEDED
+    return Outcome.SUCCEEDED if succeeded else Outcome.FAILED
+
+
+def pod_set_rows(admission: Admission) -> tuple[PodSetRow, ...]:
+    """What each pod set was given."""
+    return tuple(
+        PodSetRow(each.name, each.count or 0, tuple(sorted((each.flavors or {}).items())))
+        for each in admission.pod_set_assignments or ()
+    )
+
+
+def decided_usage(decision: Decision) -> Mapping[tuple[str, str], int]:
+    """Amounts by (flavor, resource) of a decision."""
+    usage: dict[tuple[str, str], int] = {}
+    for pod_set in decision.pod_sets:
+        flavors = pod_set.flavors
+        for resource, amount in pod_set.usage.items():
+            # A resource that no quota covers is asked for, but given from no flavor.
+            if resource in flavors:
+                pair = flavors[resource], resource
+                usage[pair] = usage.get(pair, 0) + amount
+    return usage
+
+
+def assigned_usage(admission: Admission) -> Mapping[tuple[str, str], int]:
+    """Amounts by (flavor, resource) of an admission that a manifest brought along."""
+    usage: dict[tuple[str, str], int] = {}
+    for assignment in admission.pod_set_assignments or ():
+        flavors = assignment.flavors or {}
+        for resource, quantity in (assignment.resource_usage or {}).items():
+            if resource in flavors:
+                pair = flavors[resource], resource
+                usage[pair] = usage.get(pair, 0) + request_value(resource, quantity)
+    return usage

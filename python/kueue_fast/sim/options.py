@@ -1,0 +1,29 @@
+"""What a simulation may be told besides its manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kueue_fast.api.configuration import Configuration
+
+__all__ = ["Progress", "SimulationOptions"]
+
+# Called with the number of workloads that have ended, and of all.
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """Options of `simulate`.
+
+    `until_ns` ends the run that many nanoseconds after its start (None: when nothing is left to happen). `events`
+    records events, and so makes the words for every failed try. `progress` is called now and then.
+    """
+
+    until_ns: int | None = None
+    configuration: Configuration | None = None
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    events: bool = False
+    progress: Progress | None = None

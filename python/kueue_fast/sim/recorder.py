@@ -1,0 +1,148 @@
+"""What happens during a run, written down: rows of workloads and meters of what they use.
+
+All of it costs the same for the first event and for the millionth: a meter keeps its sum up to the last change,
+and only the meters that a workload uses are touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kueue_fast.lifecycle.events import Event
+from kueue_fast.sim.result import Outcome, PodSetRow, State, WorkloadRow
+
+__all__ = ["Meter", "Recorder"]
+
+
+@dataclass(slots=True)
+class Meter:
+    """An amount over time: now, at most, and the sum of amount times nanoseconds up to `since_ns`."""
+
+    since_ns: int
+    current: int = 0
+    peak: int = 0
+    integral: int = 0
+
+    def add(self, amount: int, now_ns: int) -> None:
+        """Change the amount at a time that is not before the last one."""
+        self.integral += self.current * (now_ns - self.since_ns)
+        self.since_ns = now_ns
+        self.current += amount
+
+    def settle(self) -> None:
+        """Take the present amount into the peak: called when an instant is over, so that a handover is no peak."""
+        self.peak = max(self.peak, self.current)
+
+    def close(self, now_ns: int) -> None:
+        """Bring the sum up to the end of the run."""
+        self.add(0, now_ns)
+        self.settle()
+
+
+class Recorder:
+    """Rows, meters and events of a run."""
+
+    def __init__(self, start_ns: int, *, keep_events: bool) -> None:
+        self.start_ns = start_ns
+        self.keep_events = keep_events
+        self.rows: dict[str, WorkloadRow] = {}
+        self.events: list[Event] = []
+        self.ended = 0
+        # By (ClusterQueue, flavor, resource), and by (flavor, resource) over all of them.
+        self.queue_meters: dict[tuple[str, str, str], Meter] = {}
+        self.flavor_meters: dict[tuple[str, str], Meter] = {}
+        # What each workload that holds a reservation uses, by (flavor, resource).
+        self.holding: dict[str, Mapping[tuple[str, str], int]] = {}
+        self._changed: dict[int, Meter] = {}
+
+    def event(self, event: Event) -> None:
+        """Keep an event, when events are kept."""
+        if self.keep_events:
+            self.events.append(event)
+
+    def arrived(self, row: WorkloadRow) -> None:
+        """A workload was created."""
+        self.rows[row.key] = row
+
+    def reserved(
+        self,
+        key: str,
+        cluster_queue: str,
+        pod_sets: tuple[PodSetRow, ...],
+        usage: Mapping[tuple[str, str], int],
+        now_ns: int,
+    ) -> None:
+        """A workload got a reservation; `usage` is what it holds by (flavor, resource)."""
+        row = self.rows[key]
+        row.state = State.RESERVED
+        row.cluster_queue = cluster_queue
+        row.pod_sets = pod_sets
+        row.reserved_ns = now_ns
+        self.holding[key] = usage
+        self._use(cluster_queue, usage.items(), 1, now_ns)
+
+    def admitted(self, key: str, now_ns: int) -> None:
+        """A workload that holds a reservation was admitted."""
+        row = self.rows[key]
+        row.state = State.RUNNING
+        row.admitted_ns = now_ns
+
+    def finished(self, key: str, outcome: Outcome, now_ns: int) -> None:
+        """A workload ended; what it held is free."""
+        row = self.rows[key]
+        self._release(key, row, now_ns)
+        row.state = State.FINISHED
+        row.finished_ns = now_ns
+        row.outcome = outcome
+        self.ended += 1
+
+    def returned(self, key: str, now_ns: int) -> None:
+        """A workload lost its reservation and waits again."""
+        row = self.rows[key]
+        self._release(key, row, now_ns)
+        row.state = State.PENDING
+        row.reserved_ns = row.admitted_ns = None
+        row.pod_sets = ()
+
+    def deleted(self, key: str, now_ns: int) -> None:
+        """A workload was deleted; one that had ended before keeps its row as it is."""
+        row = self.rows.get(key)
+        if row is None or row.state is State.FINISHED:
+            return
+        self._release(key, row, now_ns)
+        row.state = State.DELETED
+        self.ended += 1
+
+    def settle(self) -> None:
+        """An instant is over: take what changed in it into the peaks."""
+        for meter in self._changed.values():
+            meter.settle()
+        self._changed.clear()
+
+    def close(self, end_ns: int) -> None:
+        """The run is over."""
+        self.settle()
+        for meter in (*self.queue_meters.values(), *self.flavor_meters.values()):
+            meter.close(end_ns)
+
+    def _release(self, key: str, row: WorkloadRow, now_ns: int) -> None:
+        usage = self.holding.pop(key, None)
+        if usage is not None and row.cluster_queue is not None:
+            self._use(row.cluster_queue, usage.items(), -1, now_ns)
+
+    def _use(
+        self, cluster_queue: str, usage: Iterable[tuple[tuple[str, str], int]], sign: int, now_ns: int
+    ) -> None:
+        for (flavor, resource), amount in usage:
+            queue_key = (cluster_queue, flavor, resource)
+            meter = self.queue_meters.get(queue_key)
+            if meter is None:
+                meter = self.queue_meters[queue_key] = Meter(self.start_ns)
+            meter.add(sign * amount, now_ns)
+            self._changed[id(meter)] = meter
+            total = self.flavor_meters.get((flavor, resource))
+            if total is None:
+                total = self.flavor_meters[flavor, resource] = Meter(self.start_ns)
+            total.add(sign * amount, now_ns)
+            self._changed[id(total)] = total

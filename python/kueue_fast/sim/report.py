@@ -1,0 +1,368 @@
+"""A result as tables for people.
+
+The same result gives the same text: widths depend on what is printed and on the width asked for, never on the
+time or on the order of a mapping. Text that does not fit is wrapped, not cut.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kueue_fast.model import times
+from kueue_fast.model.quantities import UNLIMITED, format_amount
+from kueue_fast.sim.result import FlavorRow, Outcome, SimulationResult, State, WorkloadRow
+
+__all__ = ["MOST_ROWS", "print_report"]
+
+DEFAULT_WIDTH: Final = 120
+MOST_ROWS: Final = 200
+"""Beyond this many workloads the table shows the first ones only, and a summary is added."""
+SHOWN_OF_MANY: Final = 50
+MOST_WAITING: Final = 20
+MOST_NAMES: Final = 3
+BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
+BYTE_UNITS: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+DASH: Final = "-"
+
+
+def print_report(result: SimulationResult, file: TextIO, *, width: int | None = None) -> None:
+    """Write the tables to `file`, in colour on a terminal only.
+
+    Without `width` a terminal's own is used; elsewhere the variable COLUMNS, or 120.
+    """
+    terminal = file.isatty()
+    if width is None and not terminal:
+        columns = os.environ.get("COLUMNS", "")
+        width = (
+            int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else DEFAULT_WIDTH
+        )
+    console = Console(
+        file=file,
+        width=width,
+        force_terminal=terminal,
+        no_color=not terminal,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    console.print(headline(result), soft_wrap=True)
+    for note in result.notes:
+        console.print(f"Note: {note}", soft_wrap=True)
+    console.print(workload_table(result))
+    many = len(result.workloads) > MOST_ROWS
+    if many:
+        hidden = len(result.workloads) - SHOWN_OF_MANY
+        console.print(f"... and {hidden} more workloads: --json lists all of them.", soft_wrap=True)
+        console.print(waiting_table(result))
+    print_waiting(console, result)
+    console.print(queue_table(result))
+    console.print(flavor_table(result))
+    if result.events:
+        console.print(event_table(result))
+
+
+def headline(result: SimulationResult) -> str:
+    """One line: how long, how many, what became of them."""
+    count = dict.fromkeys(State, 0)
+    failed = 0
+    for row in result.workloads:
+        count[row.state] += 1
+        failed += row.outcome is Outcome.FAILED
+    parts = [f"{count[State.FINISHED]} finished" + (f" ({failed} failed)" if failed else "")]
+    for state, word in (
+        (State.RUNNING, "running"),
+        (State.RESERVED, "with quota reserved"),
+        (State.PENDING, "pending"),
+        (State.DELETED, "deleted"),
+    ):
+        if count[state]:
+            parts.append(f"{count[state]} {word}")
+    how = "stopped after" if result.stopped else "took"
+    return (
+        f"The run started at {times.format(result.start_ns)} and {how} {times.format_duration(result.duration_ns)}: "
+        f"{len(result.workloads)} workloads, {', '.join(parts)}; {result.cycles} scheduling cycles."
+    )
+
+
+def new_table(title: str, columns: Sequence[tuple[str, bool]]) -> Table:
+    """An empty table; a column is its header and whether it holds numbers."""
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1),
+    )
+    for header, number in columns:
+        table.add_column(header, justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def add_row(table: Table, *cells: str | Text) -> None:
+    """Add a row of plain text: names may hold what rich takes for markup."""
+    table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+
+
+def workload_table(result: SimulationResult) -> Table:
+    """One row a workload in the order of arrival."""
+    table = new_table(
+        "Workloads",
+        [
+            ("Workload", False),
+            ("Queue", False),
+            ("Priority", True),
+            ("Arrived", True),
+            ("Admitted", True),
+            ("Waited", True),
+            ("Finished", True),
+            ("Flavor", False),
+        ],
+    )
+    rows = result.workloads
+    for row in rows if len(rows) <= MOST_ROWS else rows[:SHOWN_OF_MANY]:
+        add_row(
+            table,
+            row.key,
+            row.queue or DASH,
+            str(row.priority),
+            since(result, row.arrived_ns),
+            since(result, row.admitted_ns),
+            DASH if row.waited_ns is None else times.format_duration(row.waited_ns),
+            finished_cell(result, row),
+            flavor_cell(row),
+        )
+    return table
+
+
+def since(result: SimulationResult, time_ns: int | None) -> str:
+    """A time as the duration after the start."""
+    return DASH if time_ns is None else times.format_duration(time_ns - result.start_ns)
+
+
+def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
+    """When a workload ended, or where it stands instead."""
+    if row.state is State.FINISHED:
+        when = since(result, row.finished_ns)
+        return Text(f"{when} failed", style="red") if row.outcome is Outcome.FAILED else Text(when)
+    words = {
+        State.RUNNING: ("running", "green"),
+        State.RESERVED: ("reserved", "cyan"),
+        State.PENDING: ("pending", "yellow"),
+        State.DELETED: ("deleted", "dim"),
+    }
+    word, style = words[row.state]
+    return Text(word, style=style)
+
+
+def flavor_cell(row: WorkloadRow) -> str:
+    """Flavors that were given: short where one flavor serves all, else by pod set and resource."""
+    if not row.pod_sets:
+        return DASH
+    names = {flavor for pod_set in row.pod_sets for _, flavor in pod_set.flavors}
+    if len(names) <= 1:
+        return next(iter(names), DASH)
+    parts = []
+    for pod_set in row.pod_sets:
+        by_flavor: dict[str, list[str]] = {}
+        for resource, flavor in pod_set.flavors:
+            by_flavor.setdefault(flavor, []).append(resource)
+        given = ", ".join(
+            flavor if len(by_flavor) == 1 else f"{flavor} ({', '.join(resources)})"
+            for flavor, resources in by_flavor.items()
+        )
+        parts.append(given if len(row.pod_sets) == 1 else f"{pod_set.name}: {given or DASH}")
+    return "; ".join(parts)
+
+
+def waiting_table(result: SimulationResult) -> Table:
+    """Waiting times by priority, highest first."""
+    table = new_table(
+        "Waiting time by priority",
+        [
+            (name, True)
+            for name in (
+                "Priority",
+                "Workloads",
+                "Admitted",
+                "Finished",
+                "Mean",
+                "Median",
+                "90%",
+                "99%",
+                "Longest",
+            )
+        ],
+    )
+    ordered = sorted(result.workloads, key=lambda row: -row.priority)
+    for priority, group in groupby(ordered, key=lambda row: row.priority):
+        rows = list(group)
+        waits = sorted(row.waited_ns for row in rows if row.waited_ns is not None)
+        add_row(
+            table,
+            str(priority),
+            str(len(rows)),
+            str(len(waits)),
+            str(sum(row.state is State.FINISHED for row in rows)),
+            short_duration(sum(waits) // len(waits)) if waits else DASH,
+            *(short_duration(quantile(waits, percent)) if waits else DASH for percent in (50, 90, 99, 100)),
+        )
+    return table
+
+
+def quantile(ordered: Sequence[int], percent: int) -> int:
+    """The smallest value that at least `percent` of the values do not exceed."""
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
+def short_duration(nanoseconds: int) -> str:
+    """A duration to the millisecond."""
+    return times.format_duration(nanoseconds - nanoseconds % times.MILLISECOND)
+
+
+def print_waiting(console: Console, result: SimulationResult) -> None:
+    """Why workloads wait: the same words once, with the names they hold for."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in result.workloads:
+        if row.state in (State.PENDING, State.RESERVED):
+            groups.setdefault((row.waiting_reason, row.waiting_message), []).append(row.key)
+    if not groups:
+        return
+    console.print(Text("Why they wait", style="bold"))
+    for (reason, message), names in list(groups.items())[:MOST_WAITING]:
+        shown = ", ".join(names[:MOST_NAMES])
+        if len(names) > MOST_NAMES:
+            shown += f" and {len(names) - MOST_NAMES} more"
+        console.print(Text(f"  {shown}"), soft_wrap=True)
+        console.print(Text(f"    {reason}: {message}"), soft_wrap=True)
+    if len(groups) > MOST_WAITING:
+        console.print(f"  ... and {len(groups) - MOST_WAITING} more reasons: --json lists all of them.")
+    console.print()
+
+
+def queue_table(result: SimulationResult) -> Table:
+    """One row a ClusterQueue, flavor and resource, with use now, at most and on average."""
+    table = new_table(
+        "ClusterQueues",
+        [
+            ("ClusterQueue", False),
+            ("Cohort", False),
+            ("Flavor", False),
+            ("Resource", False),
+            ("Nominal", True),
+            ("Reserved", True),
+            ("Borrowed", True),
+            ("Peak", True),
+            ("Mean", True),
+            ("Pending", True),
+            ("Admitted", True),
+            ("Finished", True),
+        ],
+    )
+    for queue in result.queues:
+        counts = (str(queue.pending), str(queue.admitted), str(queue.finished))
+        name = queue.name if queue.active else f"{queue.name} (inactive: {queue.reason})"
+        head = (name, queue.cohort or DASH)
+        if not queue.resources:
+            add_row(table, *head, *(DASH,) * 7, *counts)
+        for use in queue.resources:
+            add_row(
+                table,
+                *head,
+                use.flavor,
+                use.resource,
+                amount(use.resource, use.nominal),
+                amount(use.resource, use.reserved),
+                amount(use.resource, use.borrowed),
+                amount(use.resource, use.peak),
+                mean(use.resource, use.mean(result.duration_ns)),
+                *counts,
+            )
+            # What belongs to the queue as a whole stands in its first line only.
+            head, counts = ("", ""), ("", "", "")
+    return table
+
+
+def flavor_table(result: SimulationResult) -> Table:
+    """One row a flavor and resource over all queues; the share is mean use of the nominal quota."""
+    table = new_table(
+        "Flavors",
+        [
+            ("Flavor", False),
+            ("Resource", False),
+            ("Nominal", True),
+            ("Reserved", True),
+            ("Peak", True),
+            ("Mean", True),
+            ("Mean share", True),
+        ],
+    )
+    for row in result.flavors:
+        average = row.mean(result.duration_ns)
+        add_row(
+            table,
+            row.flavor,
+            row.resource,
+            amount(row.resource, row.nominal),
+            amount(row.resource, row.reserved),
+            amount(row.resource, row.peak),
+            mean(row.resource, average),
+            share(row, average),
+        )
+    return table
+
+
+def share(row: FlavorRow, average: float) -> str:
+    """Mean use in percent of the nominal quota."""
+    return DASH if row.nominal in (0, UNLIMITED) else f"{100 * average / row.nominal:.1f}%"
+
+
+def event_table(result: SimulationResult) -> Table:
+    """Events in the order in which they happened."""
+    table = new_table(
+        "Events", [("Time", True), ("Type", False), ("Reason", False), ("Object", False), ("Message", False)]
+    )
+    for event in result.events:
+        add_row(
+            table,
+            since(result, event.time_ns),
+            event.type,
+            event.reason,
+            f"{event.kind} {event.namespace}/{event.name}",
+            event.message,
+        )
+    return table
+
+
+def amount(resource: str, value: int) -> str:
+    """An amount as a quantity."""
+    return "unlimited" if value == UNLIMITED else format_amount(resource, value)
+
+
+def mean(resource: str, value: float) -> str:
+    """A mean amount with up to two decimals, in the unit that the quantity of its size would have."""
+    if resource == "cpu":
+        return decimals(value / 1000)
+    if resource.startswith(BYTES):
+        unit = ""
+        for larger in BYTE_UNITS:
+            if value < 1024:
+                break
+            value /= 1024
+            unit = larger
+        return decimals(value) + unit
+    return decimals(value)
+
+
+def decimals(value: float) -> str:
+    """Up to two decimals, no zeros at the end."""
+    text = f"{value:.2f}"
+    return text.rstrip("0").rstrip(".")

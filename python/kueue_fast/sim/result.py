@@ -1,0 +1,159 @@
+"""What a simulation gives back: one row a workload, one a queue, one a flavor, and the events.
+
+Amounts are in the kernel's units (cpu in milli, everything else whole), times in nanoseconds since 1970. The
+reports turn them into quantities and seconds.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from kueue_fast.lifecycle.events import Event
+
+__all__ = [
+    "FlavorRow",
+    "Outcome",
+    "PodSetRow",
+    "QueueRow",
+    "ResourceUse",
+    "SimulationResult",
+    "State",
+    "WorkloadRow",
+]
+
+
+class State(enum.Enum):
+    """Where a workload stands when the simulation ends."""
+
+    PENDING = "Pending"
+    RESERVED = "QuotaReserved"
+    RUNNING = "Running"
+    FINISHED = "Finished"
+    DELETED = "Deleted"
+
+
+class Outcome(enum.Enum):
+    """How a workload ended."""
+
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+@dataclass(slots=True, frozen=True)
+class PodSetRow:
+    """What one pod set was given: pods, and the flavor of each resource in the order of resource names."""
+
+    name: str
+    count: int
+    flavors: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class WorkloadRow:
+    """One workload from its arrival to the end. Times that never came are None."""
+
+    namespace: str
+    name: str
+    owner_kind: str | None
+    owner_name: str | None
+    queue: str
+    priority: int
+    priority_class: str | None
+    arrived_ns: int
+    cluster_queue: str | None = None
+    state: State = State.PENDING
+    reserved_ns: int | None = None
+    admitted_ns: int | None = None
+    finished_ns: int | None = None
+    outcome: Outcome | None = None
+    pod_sets: tuple[PodSetRow, ...] = ()
+    # Why it waits, in words: empty unless the state is PENDING or RESERVED.
+    waiting_reason: str = ""
+    waiting_message: str = ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def waited_ns(self) -> int | None:
+        """Time from arrival to admission, None while not admitted."""
+        return None if self.admitted_ns is None else self.admitted_ns - self.arrived_ns
+
+
+@dataclass(slots=True)
+class ResourceUse:
+    """Quota of one flavor and resource, and what was used of it.
+
+    `integral` is amount times nanoseconds since the start: divided by the length of the run it gives the mean.
+    """
+
+    flavor: str
+    resource: str
+    nominal: int
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+    reserved: int = 0
+    admitted: int = 0
+    borrowed: int = 0
+    peak: int = 0
+    integral: int = 0
+
+    def mean(self, duration_ns: int) -> float:
+        """Mean use over the run in the unit of the other amounts; the present use when the run took no time."""
+        return self.integral / duration_ns if duration_ns > 0 else float(self.reserved)
+
+
+@dataclass(slots=True)
+class QueueRow:
+    """One ClusterQueue at the end of the run."""
+
+    name: str
+    cohort: str | None
+    active: bool
+    reason: str
+    message: str
+    resources: list[ResourceUse] = field(default_factory=list)
+    pending: int = 0
+    reserving: int = 0
+    admitted: int = 0
+    finished: int = 0
+
+
+@dataclass(slots=True)
+class FlavorRow:
+    """One flavor and resource over all ClusterQueues; `nominal` counts the quotas of cohorts too."""
+
+    flavor: str
+    resource: str
+    nominal: int
+    reserved: int = 0
+    peak: int = 0
+    integral: int = 0
+
+    def mean(self, duration_ns: int) -> float:
+        """Mean use over the run, as in ResourceUse."""
+        return self.integral / duration_ns if duration_ns > 0 else float(self.reserved)
+
+
+@dataclass(slots=True)
+class SimulationResult:
+    """All that a run produced, in a fixed order: workloads by arrival, queues and flavors by name, events by time."""
+
+    start_ns: int
+    end_ns: int
+    # True when --until ended the run while something was still to happen.
+    stopped: bool
+    cycles: int
+    workloads: list[WorkloadRow]
+    queues: list[QueueRow]
+    flavors: list[FlavorRow]
+    events: list[Event]
+    notes: list[str]
+
+    @property
+    def duration_ns(self) -> int:
+        """Length of the run in virtual time."""
+        return self.end_ns - self.start_ns

@@ -1,0 +1,319 @@
+"""The simulator: manifests in, a run of virtual time, a result out.
+
+The clock starts at 2026-01-01T00:00:00Z, or at the latest creationTimestamp of the manifests if that is later,
+so that nothing was created in the future. At every instant, in this order: what is due happens (arrivals,
+ends), requests to move parked workloads back are carried out when their batch of a second is over, scheduling
+cycles run until they change nothing. A cycle takes no virtual time. Then the clock jumps to the next thing that
+is to happen.
+
+The same manifests and options always give the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kueue_fast.api.batch import Job
+from kueue_fast.api.core import Namespace
+from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta
+from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
+from kueue_fast.engine import Engine
+from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.jobs.defaults import defaulted
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.lifecycle import admission, events
+from kueue_fast.lifecycle.status import Reasons
+from kueue_fast.model import times
+from kueue_fast.model.features import FeatureGates
+from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.controllers import (
+    BATCH_JOB,
+    SYSTEM_PRIORITY_CLASSES,
+    AdmissionCheckController,
+    JobController,
+    WorkloadController,
+)
+from kueue_fast.sim.input import check_jobs
+from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
+from kueue_fast.sim.observer import WorkloadObserver
+from kueue_fast.sim.options import SimulationOptions
+from kueue_fast.sim.outcome import FinishedRun, conclude
+from kueue_fast.sim.recorder import Recorder
+from kueue_fast.sim.result import SimulationResult
+from kueue_fast.sim.runner import PodRunner
+
+__all__ = ["EPOCH", "Simulation", "simulate"]
+
+EPOCH: Final = "2026-01-01T00:00:00Z"
+PROGRESS_EVERY: Final = 64
+# Of one instant without an admission, besides one for each workload: upstream has states in which it never rests.
+MOST_TRIES: Final = 400
+NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+def simulate(manifests: Sequence[Manifest], options: SimulationOptions | None = None) -> SimulationResult:
+    """Run the manifests to the end, or to `options.until_ns`, and tell what happened.
+
+    Raises InputError when a manifest cannot be simulated; then nothing has been reported.
+    """
+    simulation = Simulation(manifests, options or SimulationOptions())
+    simulation.run()
+    return simulation.result()
+
+
+class Simulation:
+    """One run: the cluster, the engine, the controllers around them, and the clock.
+
+    `cluster` may be read after the run: it holds every object in its last state.
+    """
+
+    def __init__(self, manifests: Sequence[Manifest], options: SimulationOptions) -> None:
+        self._options = options
+        self._gates = FeatureGates(options.feature_gates)
+        settings = JobSettings.read(options.configuration, self._gates)
+        check_jobs(manifests, settings, BATCH_JOB)
+        self._settings = settings
+        self._manifests = manifests
+        self._by_key = {identity(manifest.object): manifest for manifest in manifests}
+        start = start_time(manifests)
+        self.clock = VirtualClock(start)
+        self.cluster = MemoryCluster(lambda: self.clock.now)
+        self.recorder = Recorder(start, keep_events=options.events)
+        self._reasons = Reasons.read(self._gates)
+        try:
+            self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
+        except Unsupported as error:
+            raise InputError(str(error), object="Configuration") from error
+        self._runner = PodRunner(self.cluster, self.clock, self._facts)
+        self.cluster.watch(None, self._feed_engine)
+        AdmissionCheckController(self.cluster, self.clock)
+        self.observer = WorkloadObserver(self.cluster, self.clock, self.recorder, self._runner)
+        WorkloadController(self.cluster, self.clock, self._reasons)
+        JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
+        self.cycles = 0
+        # After so many cycles without a change none will bring one: a scan of flavors that stopped early goes on in
+        # the next cycle, so a workload may need one cycle a flavor.
+        self._most_idle = 2
+        self._last_activity = start
+        self._stopped = False
+        self.restless_ns: int | None = None
+        self._schedule_arrivals(start)
+
+    def run(self) -> None:
+        """Step from instant to instant until nothing is left to happen, or the time is over."""
+        start = self.clock.now
+        until = None if self._options.until_ns is None else start + self._options.until_ns
+        steps = 0
+        while True:
+            following = self._next_time()
+            if following is None:
+                break
+            if until is not None and following > until:
+                self._stopped = True
+                break
+            self.clock.advance(following)
+            self._instant()
+            steps += 1
+            if self._options.progress is not None and steps % PROGRESS_EVERY == 0:
+                self._options.progress(self.recorder.ended, len(self.recorder.rows) + self._still_to_arrive)
+        if self._stopped and until is not None:
+            self.clock.advance(until)
+
+    def result(self) -> SimulationResult:
+        """What the run produced; writes the last statuses into the cluster."""
+        return conclude(
+            FinishedRun(
+                cluster=self.cluster,
+                engine=self.engine,
+                recorder=self.recorder,
+                reasons=self._reasons,
+                manage_all=self._settings.manage_jobs_without_queue_name,
+                cycles=self.cycles,
+                # A last batch that moved nothing does not make the run longer.
+                end_ns=self.clock.now if self._stopped else self._last_activity,
+                stopped=self._stopped,
+                restless_ns=self.restless_ns,
+            )
+        )
+
+    def _next_time(self) -> int | None:
+        due = [time for time in (self.clock.next_time(), self.engine.next_flush()) if time is not None]
+        return max(min(due), self.clock.now) if due else None
+
+    def _instant(self) -> None:
+        """All that happens at one point in time."""
+        now = self.clock.now
+        if self.clock.run_due():
+            self._last_activity = now
+        flush = self.engine.next_flush()
+        if flush is not None and flush <= now:
+            self.engine.flush(now)
+        self._run_cycles(now)
+        self.recorder.settle()
+
+    def _run_cycles(self, now: int) -> None:
+        """Scheduling cycles until they change nothing: the same heads come back with the same answer."""
+        idle = tries = 0
+        most_tries = MOST_TRIES + len(self.recorder.rows)
+        heads: list[str] = []
+        while idle < self._most_idle and self.engine.has_heads():
+            cycle = self.engine.cycle(now)
+            self.cycles += 1
+            for decision in cycle.admitted:
+                self._admit(decision)
+            if self._options.events:
+                for requeued in cycle.requeued:
+                    self._requeued(requeued)
+            # A head that was parked makes way for another one: that is a change, too.
+            previous, heads = heads, [requeued.workload for requeued in cycle.requeued]
+            idle = 0 if cycle.changed or heads != previous else idle + 1
+            if cycle.admitted:
+                self._last_activity = now
+                tries = 0
+            tries += 1
+            if tries > most_tries:
+                self.restless_ns = now
+                break
+
+    def _admit(self, decision: Any) -> None:
+        namespace, _, name = decision.workload.partition("/")
+        workload: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
+        if workload is None:
+            return
+        self.observer.decided(decision)
+        self.cluster.update_status(admission.admitted(workload, decision, self.clock.now, self._reasons))
+
+    def _requeued(self, requeued: Any) -> None:
+        message = requeued.message()
+        # The reference repeats the event in every cycle; the same words about the same workload say nothing new.
+        if self.observer.said(requeued.workload, message):
+            return
+        namespace, _, name = requeued.workload.partition("/")
+        self.recorder.event(events.pending(namespace, name, message, self.clock.now))
+
+    def _feed_engine(self, event: WatchEvent) -> None:
+        obj = event.object
+        if obj.KIND == Job.KIND:
+            return
+        try:
+            if event.change is Change.DELETED:
+                self.engine.delete(obj.KIND, obj.metadata.namespace or "", obj.metadata.name)
+            else:
+                self.engine.upsert(obj)
+        except Unsupported as error:
+            raise InputError(str(error), object=describe(obj), file=self._place(obj)) from error
+        except InputError as error:
+            raise error.located(object=describe(obj), file=self._place(obj)) from error
+        if obj.KIND == ClusterQueue.KIND:
+            self._most_idle = max(self._most_idle, 1 + most_flavors(obj))
+
+    def _place(self, obj: KubernetesObject) -> str | None:
+        """File and line of the manifest that an object comes from, that of the job for its Workload."""
+        manifest = self._by_key.get(identity(obj))
+        if manifest is None:
+            for owner in obj.metadata.owner_references or ():
+                manifest = self._by_key.get((owner.kind, obj.metadata.namespace or "", owner.name))
+        return None if manifest is None else manifest.place
+
+    def _facts(self, kind: str, namespace: str, name: str) -> SimulationFacts:
+        manifest = self._by_key.get((kind, namespace, name))
+        return NO_FACTS if manifest is None else manifest.facts
+
+    def _schedule_arrivals(self, start: int) -> None:
+        self._still_to_arrive = sum(
+            1 for each in self._manifests if each.object.KIND in (Job.KIND, Workload.KIND)
+        )
+        for name in missing_namespaces(self._manifests):
+            self.cluster.create(named_namespace(Namespace(metadata=ObjectMeta(name=name))))
+        for system in SYSTEM_PRIORITY_CLASSES:
+            if identity(system) not in self._by_key:
+                self.cluster.create(system)
+        for manifest in sorted(self._manifests, key=creation_rank):
+            facts = manifest.facts
+            at = start
+            if facts.arrival_ns is not None:
+                at = start + facts.arrival_ns
+            elif facts.arrival_time_ns is not None:
+                at = facts.arrival_time_ns
+            self.clock.schedule(at, self._create, manifest)
+
+    def _create(self, manifest: Manifest) -> None:
+        obj: Any = manifest.object
+        if isinstance(obj, Namespace):
+            obj = named_namespace(obj)
+        elif isinstance(obj, Job):
+            queue = self.cluster.get(LocalQueue.KIND, obj.metadata.namespace, "default")
+            obj = defaulted(obj, BATCH_JOB, self._settings, queue is not None)
+            self._still_to_arrive -= 1
+        elif isinstance(obj, Workload):
+            self._still_to_arrive -= 1
+        # A version that a manifest of a live cluster carries means nothing here.
+        if obj.metadata.resource_version:
+            obj = msgspec.structs.replace(
+                obj, metadata=msgspec.structs.replace(obj.metadata, resource_version=None)
+            )
+        try:
+            self.cluster.create(obj)
+        except AlreadyExistsError as error:
+            raise InputError(
+                "is already defined", object=describe(obj), file=manifest.place, expected="each object once"
+            ) from error
+        except InputError as error:
+            raise error.located(object=describe(obj), file=manifest.place) from error
+
+
+def identity(obj: KubernetesObject) -> tuple[str, str, str]:
+    """Kind, namespace and name."""
+    return obj.KIND, obj.metadata.namespace or "", obj.metadata.name
+
+
+def start_time(manifests: Iterable[Manifest]) -> int:
+    """Where the clock starts, in ns since 1970."""
+    start = times.parse(EPOCH)
+    for manifest in manifests:
+        created = manifest.object.metadata.creation_timestamp
+        if created:
+            start = max(start, times.parse(created))
+    return start
+
+
+def creation_rank(manifest: Manifest) -> int:
+    """Order of creation at one instant, in the order of the input otherwise.
+
+    What jobs refer to comes first, then Workloads that belong to a job, so that the job finds its own.
+    """
+    obj = manifest.object
+    if obj.KIND not in (Job.KIND, Workload.KIND):
+        return 0
+    return 1 if obj.KIND == Workload.KIND and obj.metadata.owner_references else 2
+
+
+def missing_namespaces(manifests: Iterable[Manifest]) -> list[str]:
+    """Namespaces that are used but not defined, in the order of first use: a cluster would have them."""
+    used: dict[str, None] = {}
+    defined = set()
+    for manifest in manifests:
+        obj = manifest.object
+        if isinstance(obj, Namespace):
+            defined.add(obj.metadata.name)
+        elif obj.metadata.namespace:
+            used[obj.metadata.namespace] = None
+    return [name for name in used if name not in defined]
+
+
+def named_namespace(namespace: Namespace) -> Namespace:
+    """A Namespace with the label that every cluster puts on it."""
+    labels = {**(namespace.metadata.labels or {}), NAMESPACE_NAME_LABEL: namespace.metadata.name}
+    return msgspec.structs.replace(
+        namespace, metadata=msgspec.structs.replace(namespace.metadata, labels=labels)
+    )
+
+
+def most_flavors(queue: ClusterQueue) -> int:
+    """Flavors of the largest resource group."""
+    groups = (queue.spec.resource_groups or ()) if queue.spec is not None else ()
+    return max((len(group.flavors or ()) for group in groups), default=0)
