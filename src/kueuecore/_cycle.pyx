@@ -418,6 +418,7 @@ cdef class Scheduler:
             self.forest.remove_usage(queue, self.columns[i].column, self.columns[i].amount, self.journal)
         self.journal.length = 0
         self.workloads.reserved_in[workload] = NONE
+        self.workloads.admitted[workload] = False
         for s in range(self.workloads.slot_start[workload],
                        self.workloads.slot_start[workload] + self.workloads.slot_length[workload]):
             self.workloads.slot_flavor[s] = NONE

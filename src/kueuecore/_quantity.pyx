@@ -49,7 +49,10 @@ cdef object NANO = TEN ** 9
 
 # A quantity is a sign, digits, and a suffix; which suffixes there are is looked up after. Digits may
 # be missing altogether, which reads as zero: so does Go.
-cdef object _match = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)").fullmatch
+# Each part takes all it can and gives nothing back, so that a long wrong text costs one look at it.
+cdef object _match = re.compile(
+    r"([+-]?+)0*+([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[+-]?+[0-9]*+)"
+).fullmatch
 cdef object _match_exponent = re.compile(r"[eE]([+-]?[0-9]{1,30})").fullmatch
 cdef dict DECIMAL_SUFFIXES = {
     "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,

@@ -15,6 +15,7 @@ cdef class Workloads:
     # [workload]
     cdef public index_t[::1] queue           # forest row of its ClusterQueue by way of its LocalQueue, NONE if unknown
     cdef public index_t[::1] reserved_in     # forest row where its quota is booked, NONE while it has none
+    cdef public uint8_t[::1] admitted        # condition Admitted: holds quota, and no check is open
     cdef public index_t[::1] local_queue     # number that the border gave its LocalQueue
     cdef public index_t[::1] namespace       # column of Pending.namespace_match
     cdef public index_t[::1] shape           # class of scheduling equivalence, NONE if unknown (QC-42)

@@ -14,7 +14,7 @@ cdef class Workloads:
     """Rows of all workloads; the border writes them, the cycle reads and books."""
 
     ROWS = {
-        "queue": np.int32, "reserved_in": np.int32, "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
+        "queue": np.int32, "reserved_in": np.int32, "admitted": np.uint8, "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
         "priority": np.int64, "timestamp": np.int64, "requeue_at": np.int64,
         "requeue_blocked": np.uint8, "invalid": np.uint8, "checks_failed": np.uint8,
         "pod_set_start": np.int32, "pod_set_length": np.int32, "slot_start": np.int32, "slot_length": np.int32,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kueuecore._quantity import UNLIMITED, as_fraction, parse, quota_value, request_value
 
 MAX = 2**63 - 1
@@ -302,7 +303,7 @@ def test_value_and_rounding_match_exact_fractions(
 
 @given(st.text("0123456789.eEinumkKMGTP+-_ x", max_size=8))
 def test_any_text_is_read_or_refused_the_same_each_time(text: str) -> None:
-    outcomes = []
+    outcomes: list[tuple[object, str]] = []
     for _ in range(2):  # the second time from the table of seen texts
         try:
             outcomes.append((as_fraction(text), parse(text).format))

@@ -55,7 +55,7 @@ def written(done: Workload | None) -> dict[str, Any]:
     assert done is not None
     status = msgspec.to_builtins(done.status)
     for each in status.get("conditions", ()):
-        assert each.pop("observedGeneration") == 4
+        assert each.pop("observedGeneration", 4) == 4
     return status
 
 

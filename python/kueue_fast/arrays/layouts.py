@@ -38,7 +38,7 @@ class Layout:
     """Pod sets of one shape, their range in the kernel's table, and what scheduling equivalence knows of them."""
 
     __slots__ = (
-        "classes", "groups", "key", "length", "names", "pod_sets", "shape", "slots", "start", "uses", "violation",
+        "asks_topology", "classes", "groups", "key", "length", "names", "pod_sets", "shape", "slots", "start", "uses", "violation",
     )  # fmt: skip
 
     def __init__(self, key: object, pod_sets: list[PodSetFacts], classes: list[PodClass]) -> None:
@@ -46,6 +46,7 @@ class Layout:
         self.pod_sets = pod_sets
         self.names = [pod_set.name for pod_set in pod_sets]
         self.classes = classes
+        self.asks_topology = any(asks_topology(pod_set.topology_request) for pod_set in pod_sets)
         self.groups: list[int] = []  # [pod set] number of the first pod set of its group
         self.start = 0
         self.length = len(pod_sets)
@@ -101,8 +102,8 @@ class Layouts:
         """The layout of a workload's pod sets. Raises InputError naming the path of what cannot be read."""
         pod_sets = workload.spec.pod_sets or []
         status = workload.status
-        reclaimable = status.reclaimable_pods if status is not None else None
-        if len(pod_sets) != 1 or reclaimable or pod_sets[0].topology_request is not None:
+        reclaimed = status is not None and status.reclaimable_pods
+        if len(pod_sets) != 1 or reclaimed or pod_sets[0].topology_request is not None:
             return self._find(self._read(pod_sets, self._reclaimed(workload)), namespace)
         pod_set = pod_sets[0]
         adjusts = namespace if namespace in self._summaries else None
@@ -205,3 +206,14 @@ class Layouts:
 def pods_of_group(layout: Layout, pod_set: int) -> list[int]:
     """Numbers of the pod sets that are placed as one with `pod_set`, in order."""
     return [index for index, group in enumerate(layout.groups) if group == layout.groups[pod_set]]
+
+
+def asks_topology(request: PodSetTopologyRequest | None) -> bool:
+    """Whether a pod set asks for a topology itself; a bare group name does not (QP-520)."""
+    return request is not None and bool(
+        request.required is not None
+        or request.preferred is not None
+        or request.unconstrained
+        or request.pod_set_slice_required_topology is not None
+        or request.podset_slice_required_topology_constraints
+    )

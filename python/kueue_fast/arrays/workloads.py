@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from kueue_fast.api.kueue import Admission, Workload
 from kueue_fast.arrays.layouts import Layout, Layouts
 from kueue_fast.arrays.ranges import Ranges
@@ -30,25 +32,23 @@ class Facts(NamedTuple):
     marks: object  # conditions Evicted and Requeued, closed preemption gate: compared as a whole
 
 
-class Record:
-    """What is remembered of one workload."""
+class Record(msgspec.Struct, gc=False):
+    """What is remembered of one workload. Not watched by the garbage collector: it is in no cycle, and there are many."""
 
-    __slots__ = (
-        "admission", "facts", "key", "layout", "local_queue", "namespace", "queueable", "row", "slots", "state", "uid",
-    )  # fmt: skip
-
-    def __init__(self, key: str, namespace: str, row: int, uid: bytes) -> None:
-        self.key = key
-        self.namespace = namespace
-        self.row = row
-        self.uid = uid
-        self.state = PENDING
-        self.queueable = False  # may wait in a queue: active, not gated, not on hold (QC-56)
-        self.layout: Layout | None = None
-        self.facts: Facts | None = None
-        self.local_queue = NONE
-        self.slots = (0, 0)  # start and length in the slot table
-        self.admission: tuple[str, object] | None = None  # of a reserved one: ClusterQueue, assignments to compare
+    key: str
+    namespace: str
+    row: int
+    uid: bytes
+    state: int = PENDING
+    queueable: bool = False
+    """May wait in a queue: active, not gated, not on hold (QC-56)."""
+    layout: Layout | None = None
+    facts: Facts | None = None
+    local_queue: int = NONE
+    slot_start: int = 0
+    slot_length: int = 0
+    admission: tuple[str, object] | None = None
+    """Of a reserved one: ClusterQueue, and assignments to compare."""
 
 
 class WorkloadRows:
@@ -68,8 +68,10 @@ class WorkloadRows:
     def add(self, key: str, namespace: str, uid: str) -> Record:
         """A record and a row for a workload that is new."""
         text = uid.encode()
-        row = self._free.pop() if self._free else len(self.by_row)
-        if row == len(self.by_row):
+        if self._free:
+            row = self._free.pop()
+        else:
+            row = len(self.by_row)
             self.by_row.append(None)
         if row >= self._capacity or len(text) > self._uid_width:
             self._uid_width = max(self._uid_width, len(text))
@@ -116,7 +118,7 @@ class WorkloadRows:
             record.uid,
             layout.start,
             layout.length,
-            record.slots[0],
+            record.slot_start,
             keep,
         )
 
@@ -135,10 +137,10 @@ class WorkloadRows:
         kernel = self.tables.workloads
         kernel.write(
             record.row, NONE, local_queue, self.tables.namespace(record.namespace), NONE, facts.priority, facts.timestamp,
-            0, False, False, False, record.uid, layout.start, 0, record.slots[0], False,
+            0, False, False, False, record.uid, layout.start, 0, record.slot_start, False,
         )  # fmt: skip
         kernel.slot_length[record.row] = len(booked)
-        for slot, (resource, flavor, amount) in enumerate(booked, record.slots[0]):
+        for slot, (resource, flavor, amount) in enumerate(booked, record.slot_start):
             column_flavor, column_resource = self.tables.flavor(flavor), self.tables.resource(resource)
             self.tables.column(column_flavor, column_resource)
             kernel.write_slot(slot, column_resource, column_flavor, amount)
@@ -176,11 +178,11 @@ class WorkloadRows:
         record.layout = layout
 
     def _take_slots(self, record: Record, length: int) -> None:
-        start, before = record.slots
-        if before == length and before:
+        if record.slot_length == length:
             return
-        self._slots.give_back(start, before)
-        record.slots = (self._slots.take(length), length)
+        self._slots.give_back(record.slot_start, record.slot_length)
+        record.slot_start = self._slots.take(length)
+        record.slot_length = length
         if self._slots.end > self._slot_capacity:
             self.tables.workloads.reserve(slots=self._slots.end)
             self._slot_capacity = self.tables.workloads.slot_resource.shape[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import NamedTuple
 
 from kueue_fast.api.kueue import AdmissionCheck, AdmissionCheckStrategyRule, ClusterQueueSpec
@@ -98,8 +98,13 @@ def _check_findings(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]
     return findings
 
 
-def required_checks(rules: list[AdmissionCheckStrategyRule], flavors: Container[str]) -> tuple[str, ...]:
-    """Checks that an assignment of these flavors needs, in spec order; a rule without flavors is for all (QC-137)."""
+def required_checks(rules: list[AdmissionCheckStrategyRule], flavors: Collection[str]) -> tuple[str, ...]:
+    """Checks that an assignment of these flavors needs, in spec order (QC-137).
+
+    A rule without flavors is for all of the ClusterQueue's; so an assignment without any flavor needs none.
+    """
+    if not flavors:
+        return ()
     return tuple(
         rule.name for rule in rules if not rule.on_flavors or any(flavor in flavors for flavor in rule.on_flavors)
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.core import LimitRange, Namespace, RuntimeClass
 from kueue_fast.api.kueue import AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
@@ -175,7 +177,6 @@ class Engine:
         pod_sets = state.reader.pod_sets(detail)
         record.state = ASSUMED
         record.admission = (entry.name, pod_sets)
-        self._intake.count_assumed(record)
         self._words.pop(record.key, None)
         checks: tuple[str, ...] = ()
         if entry.rules:
@@ -218,9 +219,18 @@ class Engine:
     def queue_state(self) -> dict[str, QueueState]:
         """All ClusterQueues by name, as they stand now."""
         self._state.tree.refresh()
-        return {name: self._queue_state(entry) for name, entry in sorted(self._state.cluster_queues.items())}
+        workloads = self._state.tables.workloads
+        reserved_in = np.asarray(workloads.reserved_in)
+        held = reserved_in != NONE
+        rows = self._state.tables.forest.nodes
+        reserving = np.bincount(reserved_in[held], minlength=rows)
+        admitted = np.bincount(reserved_in[held & (np.asarray(workloads.admitted) != 0)], minlength=rows)
+        return {
+            name: self._queue_state(entry, int(reserving[entry.row]), int(admitted[entry.row]))
+            for name, entry in sorted(self._state.cluster_queues.items())
+        }
 
-    def _queue_state(self, entry: ClusterQueueEntry) -> QueueState:
+    def _queue_state(self, entry: ClusterQueueEntry, reserving: int, admitted: int) -> QueueState:
         tables = self._state.tables
         by_row = self._state.rows.by_row
 
@@ -242,8 +252,8 @@ class Engine:
             usage,
             nominal,
             borrowing,
-            entry.counts.reserving,
-            entry.counts.admitted,
+            reserving,
+            admitted,
             "active" if entry.activity.active else "pending",
             "" if entry.activity.active else entry.activity.reason,
             "" if entry.activity.active else entry.activity.message,

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.api.meta import Condition
 from kueue_fast.arrays.decisions import PodSetAssignment
 from kueue_fast.arrays.layouts import Layout
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Facts, Record
-from kueue_fast.engine.state import Counts, State
+from kueue_fast.engine.state import State
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.model import conditions, times
 from kueue_fast.model.quantities import request_value
@@ -75,11 +76,15 @@ class Intake:
         state = self._state
         if record is not None and record.state == ASSUMED:
             return  # an older version of the object: the reservation is on its way
-        self._check_supported(workload)
         layout = state.layouts.find(workload, namespace)
+        self._check_supported(workload, layout)
         facts = self.facts(workload)
-        local_queue = state.local_queue_number(namespace, workload.spec.queue_name or "")
-        queue = state.queue_row(namespace, workload.spec.queue_name)
+        name = workload.spec.queue_name or ""
+        entry = state.local_queues.get((namespace, name))
+        if entry is None:
+            local_queue, queue = state.local_queue_number(namespace, name), NONE
+        else:
+            local_queue, queue = entry.number, entry.row
         if record is None:
             record = state.rows.add(key, namespace, workload.metadata.uid or "")
             changed = True
@@ -107,11 +112,8 @@ class Intake:
             priority_sorting_within_cohort=self._sort_by_priority,
         )
         priority = conditions.effective_priority(workload, priority_boost=self._boost)
-        gates = workload.spec.preemption_gates
-        generation = workload.metadata.generation
         if status is None:
-            closed = conditions.has_closed_preemption_gate(workload) if gates else False
-            return Facts(priority, timestamp, 0, False, False, (generation, closed) if closed else generation)
+            return Facts(priority, timestamp, 0, False, False, self._marks(workload, None, None))
         requeued = conditions.find(status.conditions, conditions.REQUEUED)
         requeue_at = status.requeue_state.requeue_at if status.requeue_state else None
         return Facts(
@@ -120,19 +122,21 @@ class Intake:
             times.parse(requeue_at) if requeue_at else 0,
             requeued is not None and requeued.status == "False",
             any(check.state in _FAILED for check in status.admission_checks or ()),
-            (
-                generation,
-                conditions.has_closed_preemption_gate(workload),
-                conditions.find(status.conditions, conditions.EVICTED),
-                requeued,
-            ),
+            self._marks(workload, conditions.find(status.conditions, conditions.EVICTED), requeued),
         )
 
-    def _check_supported(self, workload: Workload) -> None:
+    def _marks(self, workload: Workload, evicted: Condition | None, requeued: Condition | None) -> object:
+        """What else makes a parked workload worth another look when it changes (QC-27)."""
+        closed = bool(workload.spec.preemption_gates) and conditions.has_closed_preemption_gate(workload)
+        if evicted is None and requeued is None and not closed:
+            return workload.metadata.generation
+        return workload.metadata.generation, closed, evicted, requeued
+
+    def _check_supported(self, workload: Workload, layout: Layout) -> None:
         annotations = workload.metadata.annotations
         if self._slices and annotations and REPLACEMENT in annotations:
             raise Unsupported("elastic jobs (workload slices) come in a later version")
-        if any(pod_set.topology_request is not None for pod_set in workload.spec.pod_sets or ()):
+        if layout.asks_topology:
             raise Unsupported("topology-aware scheduling comes in a later version")
 
     def _place_anew(self, record: Record) -> None:
@@ -192,9 +196,8 @@ class Intake:
         assignments = self._assignments(workload, admission)
         signature = (admission.cluster_queue, assignments)
         if record is not None and record.state != PENDING and record.admission == signature:
-            self._count(record, -1)
             record.state = reached
-            self._count(record, 1)
+            state.tables.workloads.admitted[record.row] = admitted
             queue = state.cluster_queues.get(admission.cluster_queue)
             if queue is not None:
                 # upstream replaces the workload in its cache, which advances the generation (QP-217)
@@ -247,35 +250,14 @@ class Intake:
             return
         self._state.tree.refresh()
         self._state.tables.scheduler.book(record.row, queue.row)
-        self._count(record, 1)
+        self._state.tables.workloads.admitted[record.row] = record.state == ADMITTED
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""
         if self._state.tables.workloads.reserved_in[record.row] == NONE:
             return
         self._state.tree.refresh()
-        self._count(record, -1)
         self._state.tables.scheduler.release(record.row)
-
-    def count_assumed(self, record: Record) -> None:
-        """A cycle booked this workload: count it where it holds its quota."""
-        self._count(record, 1)
-
-    def _count(self, record: Record, by: int) -> None:
-        for counts in self._counts(record):
-            counts.reserving += by
-            if record.state == ADMITTED:
-                counts.admitted += by
-
-    def _counts(self, record: Record) -> list[Counts]:
-        state = self._state
-        found = []
-        if record.admission is not None and (queue := state.cluster_queues.get(record.admission[0])) is not None:
-            found.append(queue.counts)
-            local_queue = state.local_queues.get(self._local_queue_name(record))
-            if local_queue is not None:
-                found.append(local_queue.counts)
-        return found
 
     # --- ends
 

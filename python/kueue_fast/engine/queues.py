@@ -73,6 +73,9 @@ class Queues:
         queue = np.asarray(workloads.queue)
         queue[queue == entry.row] = NONE
         del state.cluster_queues[name]
+        for local in state.local_queues.values():
+            if local.cluster_queue == name:
+                local.row = NONE
         del state.by_row[entry.row]
         state.groups.remove(entry.row)
         state.retries.forget(entry.row)
@@ -95,7 +98,10 @@ class Queues:
     def _adopt(self, entry: ClusterQueueEntry) -> None:
         """Queue the workloads that waited for this ClusterQueue, and book those that hold its quota (QC-6, QP-216)."""
         state = self._state
-        numbers = [local.number for local in state.local_queues.values() if local.cluster_queue == entry.name]
+        leading = [local for local in state.local_queues.values() if local.cluster_queue == entry.name]
+        for local in leading:
+            state.lead(local)
+        numbers = [local.number for local in leading]
         self._intake.place_again(self._records_of(numbers))
         for record in state.rows.records.values():
             if record.state != PENDING and record.admission is not None and record.admission[0] == entry.name:
@@ -159,6 +165,7 @@ class Queues:
             entry = LocalQueueEntry(state.local_queue_number(*key), target, held)
             state.local_queues[key] = entry
         entry.cluster_queue, entry.held = target, held
+        state.lead(entry)
         self._intake.place_again(self._records_of([entry.number]))
 
     def delete_local_queue(self, namespace: str, name: str) -> None:

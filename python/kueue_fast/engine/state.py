@@ -18,20 +18,10 @@ from kueue_fast.engine.retries import Retries
 from kueue_fast.model.features import FeatureGates
 
 
-class Counts:
-    """Workloads of a queue that hold quota, and those of them that are admitted."""
-
-    __slots__ = ("admitted", "reserving")
-
-    def __init__(self) -> None:
-        self.reserving = 0
-        self.admitted = 0
-
-
 class ClusterQueueEntry:
     """A ClusterQueue that exists."""
 
-    __slots__ = ("activity", "counts", "name", "row", "rules", "spec")
+    __slots__ = ("activity", "name", "row", "rules", "spec")
 
     def __init__(self, name: str, row: int, spec: ClusterQueueSpec) -> None:
         self.name = name
@@ -39,7 +29,6 @@ class ClusterQueueEntry:
         self.spec = spec
         self.rules: list[AdmissionCheckStrategyRule] = []
         self.activity: Activity = READY
-        self.counts = Counts()
 
     @property
     def selector(self) -> LabelSelector | None:
@@ -47,15 +36,15 @@ class ClusterQueueEntry:
 
 
 class LocalQueueEntry:
-    """A LocalQueue that exists; a held one is not in the queues (QC-8)."""
+    """A LocalQueue that exists; a held one is not in the queues (QC-8). `row`: forest row that it leads to, or NONE."""
 
-    __slots__ = ("cluster_queue", "counts", "held", "number")
+    __slots__ = ("cluster_queue", "held", "number", "row")
 
     def __init__(self, number: int, cluster_queue: str, held: bool) -> None:
         self.number = number
         self.cluster_queue = cluster_queue
         self.held = held
-        self.counts = Counts()
+        self.row = NONE
 
 
 class State:
@@ -99,10 +88,12 @@ class State:
         """Number of a LocalQueue name, whether or not the LocalQueue exists."""
         return self.local_queue_names.intern((namespace, name))
 
-    def queue_row(self, namespace: str, local_queue: str | None) -> int:
+    def lead(self, entry: LocalQueueEntry) -> None:
+        """Find again where a LocalQueue leads, after it or its ClusterQueue came, changed or went."""
+        queue = None if entry.held else self.cluster_queues.get(entry.cluster_queue)
+        entry.row = NONE if queue is None else queue.row
+
+    def queue_row(self, namespace: str, local_queue: str) -> int:
         """Forest row of the ClusterQueue that a LocalQueue leads to now, NONE if it leads nowhere."""
-        entry = self.local_queues.get((namespace, local_queue or ""))
-        if entry is None or entry.held:
-            return NONE
-        queue = self.cluster_queues.get(entry.cluster_queue)
-        return NONE if queue is None else queue.row
+        entry = self.local_queues.get((namespace, local_queue))
+        return NONE if entry is None else entry.row

@@ -35,6 +35,9 @@ SECOND: Final = 1_000_000_000
 MOST_CYCLES: Final = 400  # of a step that names no limit
 MOST_IDLE: Final = 3  # cycles in a row that change nothing
 
+# A created, updated or deleted object of these kinds brings parked workloads of all queues back.
+_SIGNALLING: Final = frozenset(("ClusterQueue", "Cohort", "ResourceFlavor", "Topology", "Node"))
+
 # Of `config`, what is not part of Kueue's Configuration.
 _CORPUS_ONLY: Final = ("featureGates", "slowEvictions", "requeuingTimestamp")
 
@@ -83,6 +86,11 @@ class _World:
 
     # ---- changes of a step ----
 
+    def _signal(self, kind: str) -> None:
+        """Has every ClusterQueue look at its parked workloads again, where the corpus does so."""
+        if kind in _SIGNALLING:
+            self._engine.retry_all()
+
     def create(self, manifest: Mapping[str, Any]) -> None:
         new = decode_object(manifest)
         self._put(_reference(new), new)
@@ -103,7 +111,8 @@ class _World:
     def _delete(self, reference: str) -> None:
         old = self._existing(reference, "delete")
         del self._objects[reference]
-        self._engine.delete(old.KIND, old.metadata.namespace or "", old.metadata.name)
+        self._engine.delete(old.KIND, old.metadata.namespace or "", old.metadata.name, self._now)
+        self._signal(old.KIND)
 
     def _finish(self, name: str) -> None:
         workload = self._existing(f"Workload/{name}", "finish")
@@ -122,7 +131,8 @@ class _World:
 
     def _put(self, reference: str, new: Any) -> None:
         self._objects[reference] = new
-        self._engine.upsert(new)
+        self._engine.upsert(new, self._now)
+        self._signal(new.KIND)
 
     # ---- cycles ----
 

@@ -6,10 +6,11 @@ time or on the order of a mapping. Text that does not fit is wrapped, not cut.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Final, TextIO
+from typing import Final, Literal, TextIO, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -18,7 +19,7 @@ from rich.text import Text
 
 from kueue_fast.model import times
 from kueue_fast.model.quantities import UNLIMITED, format_amount
-from kueue_fast.sim.result import FlavorRow, Outcome, SimulationResult, State, WorkloadRow
+from kueue_fast.sim.result import FlavorRow, Outcome, ResourceUse, SimulationResult, State, WorkloadRow
 
 __all__ = ["MOST_ROWS", "print_report"]
 
@@ -31,6 +32,10 @@ MOST_NAMES: Final = 3
 BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 BYTE_UNITS: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 DASH: Final = "-"
+Kind: TypeAlias = Literal["name", "number", "word"]
+NAME: Final = "name"
+NUMBER: Final = "number"
+WORD: Final = "word"
 
 
 def print_report(result: SimulationResult, file: TextIO, *, width: int | None = None) -> None:
@@ -38,35 +43,52 @@ def print_report(result: SimulationResult, file: TextIO, *, width: int | None = 
 
     Without `width` a terminal's own is used; elsewhere the variable COLUMNS, or 120.
     """
-    terminal = file.isatty()
-    if width is None and not terminal:
+    if file.isatty():
+        write(result, Console(file=file, width=width, highlight=False, markup=False, emoji=False))
+        return
+    if width is None:
         columns = os.environ.get("COLUMNS", "")
         width = (
             int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else DEFAULT_WIDTH
         )
-    console = Console(
-        file=file,
-        width=width,
-        force_terminal=terminal,
-        no_color=not terminal,
-        highlight=False,
-        markup=False,
-        emoji=False,
+    plain = io.StringIO()
+    write(
+        result,
+        Console(file=plain, width=width, color_system=None, highlight=False, markup=False, emoji=False),
     )
+    text = plain.getvalue()
+    encoding = file.encoding or "utf-8"
+    if not encoding.lower().replace("-", "").startswith("utf"):
+        text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
+    # Tables are filled up with spaces, which a file or a pipe has no use for.
+    for line in text.splitlines():
+        file.write(line.rstrip() + "\n")
+
+
+def write(result: SimulationResult, console: Console) -> None:
+    """All parts, in the order in which people ask."""
     console.print(headline(result), soft_wrap=True)
     for note in result.notes:
         console.print(f"Note: {note}", soft_wrap=True)
-    console.print(workload_table(result))
-    many = len(result.workloads) > MOST_ROWS
-    if many:
+    print_table(console, workload_table(result))
+    if len(result.workloads) > MOST_ROWS:
         hidden = len(result.workloads) - SHOWN_OF_MANY
         console.print(f"... and {hidden} more workloads: --json lists all of them.", soft_wrap=True)
-        console.print(waiting_table(result))
+        print_table(console, waiting_table(result))
     print_waiting(console, result)
-    console.print(queue_table(result))
-    console.print(flavor_table(result))
+    print_table(console, queue_table(result))
+    for queue in result.queues:
+        if not queue.active:
+            console.print(f"{queue.name} is not active ({queue.reason}): {queue.message}", soft_wrap=True)
+    print_table(console, use_table(result))
     if result.events:
-        console.print(event_table(result))
+        print_table(console, event_table(result))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table with an empty line before it."""
+    console.print()
+    console.print(table)
 
 
 def headline(result: SimulationResult) -> str:
@@ -92,18 +114,26 @@ def headline(result: SimulationResult) -> str:
     )
 
 
-def new_table(title: str, columns: Sequence[tuple[str, bool]]) -> Table:
-    """An empty table; a column is its header and whether it holds numbers."""
+def new_table(title: str, columns: Sequence[tuple[str, Kind]]) -> Table:
+    """An empty table. Names and texts give way where a line is too long; numbers never do."""
     table = Table(
         title=title,
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
+        show_edge=False,
         pad_edge=False,
         padding=(0, 1),
+        collapse_padding=True,
     )
-    for header, number in columns:
-        table.add_column(header, justify="right" if number else "left", overflow="fold")
+    for header, kind in columns:
+        table.add_column(
+            header,
+            justify="right" if kind == NUMBER else "left",
+            overflow="fold",
+            no_wrap=kind != NAME,
+            min_width=len(header),
+        )
     return table
 
 
@@ -117,14 +147,14 @@ def workload_table(result: SimulationResult) -> Table:
     table = new_table(
         "Workloads",
         [
-            ("Workload", False),
-            ("Queue", False),
-            ("Priority", True),
-            ("Arrived", True),
-            ("Admitted", True),
-            ("Waited", True),
-            ("Finished", True),
-            ("Flavor", False),
+            ("Workload", NAME),
+            ("Queue", NAME),
+            ("Priority", NUMBER),
+            ("Arrived", NUMBER),
+            ("Admitted", NUMBER),
+            ("Waited", NUMBER),
+            ("Finished", NUMBER),
+            ("Flavor", NAME),
         ],
     )
     rows = result.workloads
@@ -188,7 +218,7 @@ def waiting_table(result: SimulationResult) -> Table:
     table = new_table(
         "Waiting time by priority",
         [
-            (name, True)
+            (name, NUMBER)
             for name in (
                 "Priority",
                 "Workloads",
@@ -236,6 +266,7 @@ def print_waiting(console: Console, result: SimulationResult) -> None:
             groups.setdefault((row.waiting_reason, row.waiting_message), []).append(row.key)
     if not groups:
         return
+    console.print()
     console.print(Text("Why they wait", style="bold"))
     for (reason, message), names in list(groups.items())[:MOST_WAITING]:
         shown = ", ".join(names[:MOST_NAMES])
@@ -245,90 +276,85 @@ def print_waiting(console: Console, result: SimulationResult) -> None:
         console.print(Text(f"    {reason}: {message}"), soft_wrap=True)
     if len(groups) > MOST_WAITING:
         console.print(f"  ... and {len(groups) - MOST_WAITING} more reasons: --json lists all of them.")
-    console.print()
 
 
 def queue_table(result: SimulationResult) -> Table:
-    """One row a ClusterQueue, flavor and resource, with use now, at most and on average."""
+    """One row a ClusterQueue, flavor and resource, as it stands at the end of the run."""
     table = new_table(
         "ClusterQueues",
         [
-            ("ClusterQueue", False),
-            ("Cohort", False),
-            ("Flavor", False),
-            ("Resource", False),
-            ("Nominal", True),
-            ("Reserved", True),
-            ("Borrowed", True),
-            ("Peak", True),
-            ("Mean", True),
-            ("Pending", True),
-            ("Admitted", True),
-            ("Finished", True),
+            ("Name", NAME),
+            ("Cohort", NAME),
+            ("Quota", NAME),
+            ("Nominal", NUMBER),
+            ("Reserved", NUMBER),
+            ("Borrowed", NUMBER),
+            ("Pending", NUMBER),
+            ("Admitted", NUMBER),
         ],
     )
     for queue in result.queues:
-        counts = (str(queue.pending), str(queue.admitted), str(queue.finished))
-        name = queue.name if queue.active else f"{queue.name} (inactive: {queue.reason})"
-        head = (name, queue.cohort or DASH)
+        counts = (str(queue.pending), str(queue.admitted))
+        head = (queue.name, queue.cohort or DASH)
         if not queue.resources:
-            add_row(table, *head, *(DASH,) * 7, *counts)
+            add_row(table, *head, *(DASH,) * 4, *counts)
         for use in queue.resources:
             add_row(
                 table,
                 *head,
-                use.flavor,
-                use.resource,
+                f"{use.flavor}/{use.resource}",
                 amount(use.resource, use.nominal),
                 amount(use.resource, use.reserved),
                 amount(use.resource, use.borrowed),
-                amount(use.resource, use.peak),
-                mean(use.resource, use.mean(result.duration_ns)),
                 *counts,
             )
             # What belongs to the queue as a whole stands in its first line only.
-            head, counts = ("", ""), ("", "", "")
+            head, counts = ("", ""), ("", "")
     return table
 
 
-def flavor_table(result: SimulationResult) -> Table:
-    """One row a flavor and resource over all queues; the share is mean use of the nominal quota."""
+def use_table(result: SimulationResult) -> Table:
+    """Use over the run by queue, then over all queues; the share is mean use of the nominal quota."""
     table = new_table(
-        "Flavors",
+        "Use over the run",
         [
-            ("Flavor", False),
-            ("Resource", False),
-            ("Nominal", True),
-            ("Reserved", True),
-            ("Peak", True),
-            ("Mean", True),
-            ("Mean share", True),
+            ("ClusterQueue", NAME),
+            ("Quota", NAME),
+            ("Nominal", NUMBER),
+            ("Peak", NUMBER),
+            ("Mean", NUMBER),
+            ("Mean share", NUMBER),
         ],
     )
+    for queue in result.queues:
+        name = queue.name
+        for use in queue.resources:
+            add_row(table, name, *use_cells(use, result.duration_ns))
+            name = ""
+    name = "all queues"
     for row in result.flavors:
-        average = row.mean(result.duration_ns)
-        add_row(
-            table,
-            row.flavor,
-            row.resource,
-            amount(row.resource, row.nominal),
-            amount(row.resource, row.reserved),
-            amount(row.resource, row.peak),
-            mean(row.resource, average),
-            share(row, average),
-        )
+        add_row(table, name, *use_cells(row, result.duration_ns))
+        name = ""
     return table
 
 
-def share(row: FlavorRow, average: float) -> str:
-    """Mean use in percent of the nominal quota."""
-    return DASH if row.nominal in (0, UNLIMITED) else f"{100 * average / row.nominal:.1f}%"
+def use_cells(use: ResourceUse | FlavorRow, duration_ns: int) -> tuple[str, ...]:
+    """Flavor, resource, nominal quota, peak, mean, and the mean in percent of the quota."""
+    average = use.mean(duration_ns)
+    share = DASH if use.nominal in (0, UNLIMITED) else f"{100 * average / use.nominal:.1f}%"
+    return (
+        f"{use.flavor}/{use.resource}",
+        amount(use.resource, use.nominal),
+        amount(use.resource, use.peak),
+        mean(use.resource, average),
+        share,
+    )
 
 
 def event_table(result: SimulationResult) -> Table:
     """Events in the order in which they happened."""
     table = new_table(
-        "Events", [("Time", True), ("Type", False), ("Reason", False), ("Object", False), ("Message", False)]
+        "Events", [("Time", NUMBER), ("Type", WORD), ("Reason", WORD), ("Object", NAME), ("Message", NAME)]
     )
     for event in result.events:
         add_row(

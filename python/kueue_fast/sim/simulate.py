@@ -18,10 +18,10 @@ import msgspec
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.core import Namespace
-from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.api.kueue import LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
-from kueue_fast.engine import Engine
+from kueue_fast.engine import Admission, Cycle, Engine, Requeued
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.defaults import defaulted
 from kueue_fast.jobs.settings import JobSettings
@@ -73,7 +73,8 @@ class Simulation:
 
     def __init__(self, manifests: Sequence[Manifest], options: SimulationOptions) -> None:
         self._options = options
-        self._gates = FeatureGates(options.feature_gates)
+        configured = options.configuration.feature_gates if options.configuration is not None else None
+        self._gates = FeatureGates({**(configured or {}), **options.feature_gates})
         settings = JobSettings.read(options.configuration, self._gates)
         check_jobs(manifests, settings, BATCH_JOB)
         self._settings = settings
@@ -95,9 +96,6 @@ class Simulation:
         WorkloadController(self.cluster, self.clock, self._reasons)
         JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
         self.cycles = 0
-        # After so many cycles without a change none will bring one: a scan of flavors that stopped early goes on in
-        # the next cycle, so a workload may need one cycle a flavor.
-        self._most_idle = 2
         self._last_activity = start
         self._stopped = False
         self.restless_ns: int | None = None
@@ -156,30 +154,38 @@ class Simulation:
         self.recorder.settle()
 
     def _run_cycles(self, now: int) -> None:
-        """Scheduling cycles until they change nothing: the same heads come back with the same answer."""
-        idle = tries = 0
+        """Scheduling cycles until one changes nothing: the same heads came back with the same answers."""
+        tries = 0
         most_tries = MOST_TRIES + len(self.recorder.rows)
         heads: list[str] = []
-        while idle < self._most_idle and self.engine.has_heads():
-            cycle = self.engine.cycle(now)
-            self.cycles += 1
-            for decision in cycle.admitted:
-                self._admit(decision)
-            if self._options.events:
-                for requeued in cycle.requeued:
-                    self._requeued(requeued)
+        while self.engine.has_heads():
+            cycle = self._cycle(now)
             # A head that was parked makes way for another one: that is a change, too.
             previous, heads = heads, [requeued.workload for requeued in cycle.requeued]
-            idle = 0 if cycle.changed or heads != previous else idle + 1
-            if cycle.admitted:
-                self._last_activity = now
-                tries = 0
-            tries += 1
+            if not cycle.changed and heads == previous:
+                return
+            tries = 0 if cycle.admitted else tries + 1
             if tries > most_tries:
                 self.restless_ns = now
-                break
+                return
 
-    def _admit(self, decision: Any) -> None:
+    def _cycle(self, now: int) -> Cycle:
+        """One cycle, and what it decided into the cluster."""
+        try:
+            cycle = self.engine.cycle(now)
+        except Unsupported as error:
+            raise InputError(str(error)) from error
+        self.cycles += 1
+        for decision in cycle.admitted:
+            self._admit(decision)
+        if cycle.admitted:
+            self._last_activity = now
+        if self._options.events:
+            for requeued in cycle.requeued:
+                self._requeued(requeued)
+        return cycle
+
+    def _admit(self, decision: Admission) -> None:
         namespace, _, name = decision.workload.partition("/")
         workload: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
         if workload is None:
@@ -187,7 +193,7 @@ class Simulation:
         self.observer.decided(decision)
         self.cluster.update_status(admission.admitted(workload, decision, self.clock.now, self._reasons))
 
-    def _requeued(self, requeued: Any) -> None:
+    def _requeued(self, requeued: Requeued) -> None:
         message = requeued.message()
         # The reference repeats the event in every cycle; the same words about the same workload say nothing new.
         if self.observer.said(requeued.workload, message):
@@ -201,15 +207,13 @@ class Simulation:
             return
         try:
             if event.change is Change.DELETED:
-                self.engine.delete(obj.KIND, obj.metadata.namespace or "", obj.metadata.name)
+                self.engine.delete(obj.KIND, obj.metadata.namespace or "", obj.metadata.name, self.clock.now)
             else:
-                self.engine.upsert(obj)
+                self.engine.upsert(obj, self.clock.now)
         except Unsupported as error:
             raise InputError(str(error), object=describe(obj), file=self._place(obj)) from error
         except InputError as error:
             raise error.located(object=describe(obj), file=self._place(obj)) from error
-        if obj.KIND == ClusterQueue.KIND:
-            self._most_idle = max(self._most_idle, 1 + most_flavors(obj))
 
     def _place(self, obj: KubernetesObject) -> str | None:
         """File and line of the manifest that an object comes from, that of the job for its Workload."""
@@ -311,9 +315,3 @@ def named_namespace(namespace: Namespace) -> Namespace:
     return msgspec.structs.replace(
         namespace, metadata=msgspec.structs.replace(namespace.metadata, labels=labels)
     )
-
-
-def most_flavors(queue: ClusterQueue) -> int:
-    """Flavors of the largest resource group."""
-    groups = (queue.spec.resource_groups or ()) if queue.spec is not None else ()
-    return max((len(group.flavors or ()) for group in groups), default=0)
