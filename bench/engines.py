@@ -1,6 +1,6 @@
 """Engines to measure on."""
 
-from bench import load_cases
+from bench.load_cases import LoadCase
 from kueue_fast import Engine
 from kueue_fast.api.decode import decode_object
 from kueue_fast.model import times
@@ -8,9 +8,8 @@ from kueue_fast.model import times
 NOW = times.parse("2026-01-01T02:00:00Z")
 
 
-def filled_engine(name: str) -> Engine:
+def filled_engine(case: LoadCase) -> Engine:
     """An engine with all objects and workloads of a load case, no cycle run yet."""
-    case = load_cases.build(name)
     engine = Engine()
     for manifest in case.objects:
         engine.upsert(decode_object(manifest))
@@ -19,3 +18,20 @@ def filled_engine(name: str) -> Engine:
             engine.upsert(decode_object(manifest))
     engine.flush(NOW, all=True)
     return engine
+
+
+def blocked(queues: int, flavors: int) -> LoadCase:
+    """Every queue's head asks for more than any of its flavors has left, and StrictFIFO keeps it in front."""
+    case = LoadCase("blocked")
+    names = [f"flavor{number}" for number in range(flavors)]
+    for name in names:
+        case.add("ResourceFlavor", name, {})
+    workloads = []
+    for number in range(queues):
+        queue = f"queue{number:03d}"
+        quota = {"cpu": {"nominalQuota": "4"}, "memory": {"nominalQuota": "4Gi"}}
+        case.add_queue(queue, "cohort", quota, preemption={}, flavors=names, strategy="StrictFIFO")
+        requests = {"cpu": "1", "memory": "1Gi"}
+        workloads.append(case.workload(f"{queue}-head", queue, requests, number, count=queues * 4 + 1))
+    case.step(workloads)
+    return case

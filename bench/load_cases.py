@@ -82,13 +82,14 @@ class LoadCase:
         *,
         preemption: Mapping[str, Any],
         flavors: Sequence[str] = ("default",),
+        strategy: str = "BestEffortFIFO",
         weight: str | None = None,
     ) -> None:
         """Appends a ClusterQueue with the same `quotas` (by resource) in each flavor, and its LocalQueue."""
         resources = [{"name": resource, **quota} for resource, quota in quotas.items()]
         spec: Manifest = {
             "namespaceSelector": {},
-            "queueingStrategy": "BestEffortFIFO",
+            "queueingStrategy": strategy,
             "stopPolicy": "None",
             "flavorFungibility": FUNGIBILITY,
             "preemption": {**NEVER, **preemption},

@@ -7,7 +7,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
+from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport Mode, Possibility, ReasonCode, amount_t, index_t
+from kueuecore._usage cimport ColumnUsage
 from kueuecore._workloads cimport Workloads
 
 
@@ -32,7 +34,8 @@ cdef struct Request:         # one resource of a group of pod sets while flavors
 cdef struct Choice:          # one resource of one pod set in the result
     index_t slot             # of the workload, counted from its slot_start
     index_t resource
-    amount_t amount
+    amount_t amount          # quota that it takes
+    amount_t total           # requested by the pods themselves: `pods` of a ClusterQueue that covers it is not in it
     index_t flavor           # NONE where the resource was skipped or nothing was found
     Possibility possibility
     int32_t borrow
@@ -45,11 +48,6 @@ cdef struct PodSetResult:
     Py_ssize_t length
     index_t leader           # first pod set of its group: reasons are kept under that number
     Mode mode
-
-
-cdef struct ColumnUsage:
-    index_t column
-    amount_t amount
 
 
 cdef struct Reason:          # why a flavor was passed over or does not fit now
@@ -70,7 +68,7 @@ cdef class Assigner:
     cdef public bint partial_admission    # gate PartialAdmission
     cdef public bint ignore_undeclared    # config quotaCheckStrategy: IgnoreUndeclared (QP-411)
 
-    cdef bint asked_preemption            # a victim search was due since the flag was cleared, and there is none yet
+    cdef readonly Preemptor preemptor
 
     # the result of the last assignment
     cdef Mode mode
@@ -84,6 +82,12 @@ cdef class Assigner:
     cdef Reason* reasons
     cdef Py_ssize_t reason_count
 
+    cdef bint has_targets                 # the last search for victims found some; they are the preemptor's targets
+
+    # flavors that a recomputation must keep to; NULL outside of one (QP-424)
+    cdef Choice* pinned_choices
+    cdef PodSetResult* pinned_results
+
     # scratch
     cdef Request* requests
     cdef Py_ssize_t request_count
@@ -95,6 +99,9 @@ cdef class Assigner:
     cdef int assign(self, index_t workload, index_t queue, bint reduced) except -1 nogil
     cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil
     cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil
+    cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil
+    cdef bint is_accepted(self) noexcept nogil
+    cdef bint is_pinned_out(self, index_t workload, index_t leader, index_t resource, index_t flavor) noexcept nogil
     cdef int make_room(self, index_t workload) except -1 nogil
     cdef int collect_requests(self, index_t workload, index_t queue, index_t leader) except -1 nogil
     cdef void merge_request(self, index_t resource, amount_t amount) noexcept nogil

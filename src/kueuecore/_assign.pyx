@@ -7,10 +7,12 @@ from libc.string cimport memmove
 from kueuecore._amount cimport add_plain, floored, saturating_add, saturating_mul, sub
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
+from kueuecore._candidates cimport POLICY_NEVER
+from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport (
     ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
     REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE, REASON_UNDECLARED_RESOURCE,
-    REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, Possibility, ReasonCode, amount_t, index_t,
+    REASON_WAITING_FOR_QUOTA, REASON_NOT_NOMINATED, RECLAIM, Mode, Possibility, ReasonCode, amount_t, index_t,
 )
 from kueuecore._workloads cimport Workloads
 
@@ -47,12 +49,15 @@ cdef class Assigner:
         self.requests = NULL
         self.counts = NULL
         self.done = NULL
+        self.pinned_choices = NULL
+        self.pinned_results = NULL
         self.choice_capacity = self.result_capacity = self.reason_capacity = 0
 
-    def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None):
-        self.forest = forest
-        self.flavors = flavors
-        self.workloads = workloads
+    def __init__(self, Preemptor preemptor not None):
+        self.preemptor = preemptor
+        self.forest = preemptor.forest
+        self.flavors = preemptor.flavors
+        self.workloads = preemptor.workloads
         self.fungibility = True
         self.partial_admission = True
         self.ignore_undeclared = False
@@ -70,8 +75,33 @@ cdef class Assigner:
         """Full assignment, or a partial one where only that can be accepted (QC-103, QC-104)."""
         self.make_room(workload)
         self.assign(workload, queue, False)
-        if self.mode != MODE_FIT and self.partial_admission:
+        self.find_targets(workload, queue)
+        if not self.is_accepted() and self.partial_admission:
             return self.reduce_counts(workload, queue)
+        return 0
+
+    cdef bint is_accepted(self) noexcept nogil:
+        return self.mode == MODE_FIT or (self.mode == MODE_PREEMPT and self.has_targets)
+
+    cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil:
+        """Victims for the assignment, if it needs preemption (QP-631, QP-632)."""
+        cdef Py_ssize_t i
+        cdef index_t column
+        self.has_targets = False
+        self.preemptor.target_count = 0
+        if self.mode != MODE_PREEMPT:
+            return 0
+        self.preemptor.candidates.start(workload, queue)
+        for i in range(self.choice_count):
+            if self.choices[i].flavor == NONE:
+                continue
+            column = self.flavors.column[self.choices[i].flavor, self.choices[i].resource]
+            if mode_of(self.choices[i].possibility) == MODE_PREEMPT:
+                self.preemptor.candidates.need(column)
+            if self.choices[i].total != 0:
+                self.preemptor.candidates.require(column, self.choices[i].total)
+        self.preemptor.search()
+        self.has_targets = self.preemptor.target_count > 0
         return 0
 
     cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil:
@@ -93,8 +123,9 @@ cdef class Assigner:
             middle = (low + high) // 2
             self.set_counts(first, length, middle, total)
             self.assign(workload, queue, True)
+            self.find_targets(workload, queue)
             last = middle
-            if self.mode == MODE_FIT:
+            if self.is_accepted():
                 accepted = middle
                 high = middle
             else:
@@ -103,8 +134,11 @@ cdef class Assigner:
             if last != accepted:
                 self.set_counts(first, length, accepted, total)
                 self.assign(workload, queue, True)
+                self.find_targets(workload, queue)
         else:
             self.assign(workload, queue, False)
+            self.has_targets = False
+            self.preemptor.target_count = 0
         return 0
 
     cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil:
@@ -193,6 +227,7 @@ cdef class Assigner:
                 choice.amount = saturating_mul(self.workloads.request_amount[r + i], full)
                 if count != full and full != 0:
                     choice.amount = saturating_mul(choice.amount // full, count)
+                choice.total = choice.amount
                 if count_pods and choice.resource == pods:
                     choice.amount = count
                     has_pods = True
@@ -204,6 +239,7 @@ cdef class Assigner:
                 choice.slot = self.workloads.pod_set_slot[row] + self.workloads.pod_set_slots[row] - 1
                 choice.resource = pods
                 choice.amount = count
+                choice.total = 0
                 choice.flavor = NONE
                 self.choice_count += 1
                 self.merge_request(pods, count)
@@ -348,6 +384,11 @@ cdef class Assigner:
             attempted = index
             flavor = self.flavors.group_flavors[self.flavors.group_start[group] + index]
             index += 1
+            if self.pinned_choices != NULL and self.is_pinned_out(
+                workload, leader, self.requests[lead].resource, flavor
+            ):
+                self.note(REASON_NOT_NOMINATED, leader, flavor, self.requests[lead].resource, 0, 0, 0)
+                continue
             eligible = self.eligible(workload, leader, flavor)
             if eligible == ELIGIBILITY_ERROR:
                 self.note(REASON_AFFINITY_ERROR, leader, flavor, NONE, 0, 0, 0)
@@ -393,6 +434,20 @@ cdef class Assigner:
         if best.possibility == FIT:
             self.reason_count = before
         return 0
+
+    cdef bint is_pinned_out(self, index_t workload, index_t leader, index_t resource, index_t flavor) noexcept nogil:
+        """Whether no member of the group was nominated with this flavor for the leading resource (QP-424)."""
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef index_t group = self.workloads.group[first + leader]
+        cdef Py_ssize_t member, i
+        for member in range(leader, self.workloads.pod_set_length[workload]):
+            if self.workloads.group[first + member] != group:
+                continue
+            for i in range(self.pinned_results[member].first,
+                           self.pinned_results[member].first + self.pinned_results[member].length):
+                if self.pinned_choices[i].resource == resource and self.pinned_choices[i].flavor == flavor:
+                    return False
+        return True
 
     cdef int eligible(self, index_t workload, index_t leader, index_t flavor) noexcept nogil:
         """Whether all members may run on a flavor; the first that may not decides (QP-421..423)."""
@@ -452,11 +507,10 @@ cdef class Assigner:
         )
         if (
             self.forest.nominal[queue, column] >= value or can_reclaim
-            or self.flavors.preempts_while_borrowing[queue]
+            or self.flavors.borrows_within_cohort[queue]
+            or (self.preemptor.fair_sharing and self.flavors.reclaim_policy[queue] != POLICY_NEVER)
         ):
-            rank.possibility = NO_CANDIDATES
-            if self.flavors.may_preempt[queue]:
-                self.asked_preemption = True
+            self.preemptor.ask(workload, queue, column, value, &rank.possibility, &rank.borrow)
         else:
             rank.possibility = NO_FIT
         return 0

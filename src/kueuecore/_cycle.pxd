@@ -2,14 +2,31 @@
 
 from libc.stdint cimport int64_t
 
-from kueuecore._assign cimport Assigner, ColumnUsage
+from kueuecore._assign cimport Assigner
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
+from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._order cimport Entry
 from kueuecore._pending cimport Pending
+from kueuecore._preempt cimport Preemptor, Target
+from kueuecore._tournament cimport Tournament
 from kueuecore._types cimport index_t
+from kueuecore._usage cimport ColumnUsage, Usage
 from kueuecore._workloads cimport Workloads
+
+
+cdef struct Victim:
+    index_t workload
+    index_t queue            # where its quota is booked
+    index_t before           # the victim of the same tree before it, NONE for the first
+
+
+cdef struct Eviction:
+    index_t workload
+    index_t queue
+    index_t preemptor
+    int reason               # TargetReason
 
 
 cdef class Scheduler:
@@ -19,10 +36,17 @@ cdef class Scheduler:
     cdef readonly Pending pending
     cdef readonly Assigner assigner
     cdef readonly Journal journal
+    cdef readonly Held held
+    cdef readonly Preemptor preemptor
+    cdef readonly Tournament tournament
+    cdef Usage usage
     cdef readonly int64_t cycle              # cycles so far; the first is 1
     cdef public index_t[::1] queue_order     # forest rows of active ClusterQueues, in the order they are asked
     cdef public bint preserve_scan_progress  # gate FlavorFungibilityPreserveScanProgress
     cdef public bint sort_by_priority        # gate PrioritySortingWithinCohort
+    cdef public bint preemptors_first        # gate PrioritizePreemptorWorkloads
+    cdef public bint recompute_on_overlap    # gate RecomputeAssignmentUponPreemptionTargetsOverlap
+    cdef public bint preemption_gates        # gate ConcurrentAdmission or MultiKueueOrchestratedPreemption
 
     cdef Entry* entries                      # [head] of the last cycle
     cdef index_t* order                      # [nominated] entry numbers in processing order
@@ -32,8 +56,17 @@ cdef class Scheduler:
     cdef Py_ssize_t arena_length, arena_capacity
     cdef bint reserved                       # the cycle booked quota for one that was not admitted
     cdef bint progressed                     # some recorded flavor scan moved in the cycle
-    cdef ColumnUsage* columns                # scratch: usage of one workload by column
-    cdef Py_ssize_t column_count, column_capacity
+    cdef int64_t now                         # ns since the epoch
+
+    # victims of the cycle so far, one list a tree: a tree's entries see their quota as free (QC-117)
+    cdef Victim* victims
+    cdef Py_ssize_t victim_count, victim_capacity
+    cdef index_t* last_victim                # [root] newest victim of the tree, NONE without
+    cdef Py_ssize_t root_capacity
+    cdef int64_t* victim_cycle               # [workload] cycle in which it became a victim
+    cdef Py_ssize_t victim_cycle_capacity
+    cdef Eviction* evictions                 # [eviction_count] issued in the cycle
+    cdef Py_ssize_t eviction_count, eviction_capacity
 
     cdef int take_heads(self, int64_t now) except -1 nogil
     cdef bint refuse(self, Entry* entry) noexcept nogil
@@ -41,12 +74,20 @@ cdef class Scheduler:
     cdef bint is_outdated(self, index_t workload, index_t queue) noexcept nogil
     cdef void record_progress(self, index_t workload, index_t queue) noexcept nogil
     cdef int process(self, Entry* entry) except -1 nogil
-    cdef bint fits(self, Entry* entry) noexcept nogil
+    cdef int take_assignment(self, Entry* entry) except -1 nogil
+    cdef int recompute(self, Entry* entry) except -1 nogil
+    cdef bint fits(self, Entry* entry) except -1 nogil
+    cdef bint has_quota(self, Entry* entry) noexcept nogil
+    cdef bint overlaps(self, Entry* entry) noexcept nogil
+    cdef int book_entry(self, Entry* entry) except -1 nogil
+    cdef int add_victims(self, Entry* entry) except -1 nogil
+    cdef int issue(self, Entry* entry) except -1 nogil
+    cdef int remove_victims(self, index_t root) except -1 nogil
+    cdef int reserve_cycle(self) except -1 nogil
     cdef int reserve_capacity(self, Entry* entry) except -1 nogil
     cdef int settle_usage(self) except -1 nogil
     cdef int assume(self, Entry* entry) except -1 nogil
     cdef int put_back(self, int64_t now) except -1 nogil
     cdef Py_ssize_t keep(self, const void* data, Py_ssize_t size) except -1 nogil
-    cdef int sum_columns(self, index_t workload) except -1 nogil
     cdef int check_workload(self, index_t workload) except -1
     cdef bytes detail(self, Entry* entry)

@@ -6,19 +6,26 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-from kueuecore._amount cimport UNLIMITED, add, add_plain, floored, sub
-from kueuecore._assign cimport Assigner, Choice, ColumnUsage, PodSetResult, Reason
+from kueuecore._amount cimport UNLIMITED, add, floored, sub
+from kueuecore._assign cimport Assigner, Choice, PodSetResult, Reason
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
+from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._order cimport Entry, sort_classical
 from kueuecore._pending cimport Pending
+from kueuecore._preempt cimport Preemptor, Target
+from kueuecore._tournament cimport Tournament
+from kueuecore._candidates cimport POLICY_ANY
 from kueuecore._types cimport (
-    ADMITTED, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NAMESPACE_MATCHES, NAMESPACE_MISSING, NEVER_TRIED, NONE,
-    REFUSED_CHECKS, REFUSED_INACTIVE, REFUSED_INVALID, REFUSED_NAMESPACE_MISMATCH, REFUSED_NAMESPACE_MISSING, REFUSED_NO_CANDIDATES,
-    REFUSED_NO_FIT, REQUEUE_FAILED_AFTER_NOMINATION, REQUEUE_GENERIC, REQUEUE_NAMESPACE_MISMATCH,
-    REQUEUE_NO_CANDIDATES, REQUEUE_NO_FIT, SKIPPED_NO_LONGER_FITS, amount_t, index_t,
+    ADMITTED, DEFERRED, MODE_DEFERRED_FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NAMESPACE_MATCHES,
+    NAMESPACE_MISSING, NEVER_TRIED, NONE, PREEMPTING, REFUSED_CHECKS, REFUSED_GATED, REFUSED_INACTIVE,
+    REFUSED_INVALID, REFUSED_NAMESPACE_MISMATCH, REFUSED_NAMESPACE_MISSING, REFUSED_NO_CANDIDATES, REFUSED_NO_FIT,
+    REQUEUE_FAILED_AFTER_NOMINATION, REQUEUE_GENERIC, REQUEUE_NAMESPACE_MISMATCH, REQUEUE_NO_CANDIDATES,
+    REQUEUE_NO_FIT, REQUEUE_PENDING_PREEMPTION, REQUEUE_PREEMPTION_GATED, SKIPPED_NO_LONGER_FITS, SKIPPED_OVERLAP,
+    amount_t, index_t,
 )
+from kueuecore._usage cimport ColumnUsage, Usage
 from kueuecore._workloads cimport Workloads
 
 
@@ -42,10 +49,14 @@ cdef class Scheduler:
         self.order = NULL
         self.scratch = NULL
         self.arena = NULL
-        self.columns = NULL
+        self.victims = NULL
+        self.last_victim = NULL
+        self.victim_cycle = NULL
+        self.evictions = NULL
+        self.victim_count = self.victim_capacity = self.root_capacity = self.victim_cycle_capacity = 0
+        self.eviction_count = self.eviction_capacity = 0
         self.entry_count = self.entry_capacity = self.nominated_count = 0
         self.arena_length = self.arena_capacity = 0
-        self.column_count = self.column_capacity = 0
 
     def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None,
                  Pending pending not None):
@@ -55,11 +66,18 @@ cdef class Scheduler:
         self.flavors = flavors
         self.workloads = workloads
         self.pending = pending
-        self.assigner = Assigner(forest, flavors, workloads)
         self.journal = Journal()
+        self.held = Held()
+        self.usage = Usage(forest, flavors, workloads, self.journal)
+        self.preemptor = Preemptor(forest, flavors, workloads, self.held, self.journal)
+        self.assigner = Assigner(self.preemptor)
+        self.tournament = Tournament(forest, workloads, self.preemptor.shares, self.journal)
         self.queue_order = np.zeros(0, np.int32)
         self.preserve_scan_progress = True
         self.sort_by_priority = True
+        self.preemptors_first = False
+        self.recompute_on_overlap = False
+        self.preemption_gates = False
         self.cycle = 0
 
     def __dealloc__(self):
@@ -67,7 +85,10 @@ cdef class Scheduler:
         free(self.order)
         free(self.scratch)
         free(self.arena)
-        free(self.columns)
+        free(self.victims)
+        free(self.last_victim)
+        free(self.victim_cycle)
+        free(self.evictions)
 
     def validate(self):
         """Check every index in the tables against its range; raises ValueError naming the array.
@@ -92,17 +113,30 @@ cdef class Scheduler:
         """
         cdef Py_ssize_t i
         self.cycle += 1
+        self.now = now
+        self.preemptor.candidates.now = now
         with nogil:
             self.take_heads(now)                                   # 1 heads, 2 nominate
-            for i in range(self.entry_count):
-                if self.entries[i].nominated:
+            if self.preemptor.fair_sharing:                        # 3 order, 4 process: each choice sees the last
+                self.tournament.start(self.entries, self.entry_count)
+                i = self.tournament.pop(self.entries, self.arena, self.entry_count)
+                while i >= 0:
                     self.order[self.nominated_count] = <index_t> i
                     self.nominated_count += 1
-            sort_classical(                                        # 3 order
-                self.entries, self.order, self.scratch, self.nominated_count, self.workloads, self.sort_by_priority
-            )
-            for i in range(self.nominated_count):                  # 4 process
-                self.process(&self.entries[self.order[i]])
+                    self.process(&self.entries[i])
+                    self.tournament.note_change(self.entries[i].queue)
+                    i = self.tournament.pop(self.entries, self.arena, self.entry_count)
+            else:
+                for i in range(self.entry_count):
+                    if self.entries[i].nominated:
+                        self.order[self.nominated_count] = <index_t> i
+                        self.nominated_count += 1
+                sort_classical(                                    # 3 order
+                    self.entries, self.order, self.scratch, self.nominated_count, self.workloads,
+                    self.sort_by_priority, self.preemptors_first,
+                )
+                for i in range(self.nominated_count):              # 4 process
+                    self.process(&self.entries[self.order[i]])
             self.settle_usage()                                    # 5 keep what is admitted
             self.put_back(now)                                     # 6 requeue
         return self.entry_count
@@ -133,7 +167,7 @@ cdef class Scheduler:
         self.journal.length = 0
         self.reserved = False
         self.progressed = False
-        self.assigner.asked_preemption = False
+        self.reserve_cycle()
         for i in range(count):
             queue = self.queue_order[i]
             workload = self.pending.pop(queue)
@@ -146,9 +180,37 @@ cdef class Scheduler:
             entry.mode = MODE_NO_FIT
             entry.borrowing = 0
             entry.result_count = entry.choice_count = entry.usage_count = entry.reason_count = 0
+            entry.target_count = 0
+            entry.is_preemptor = self.pending.is_preemptor(queue, workload)
             entry.nominated = not self.refuse(entry)
             if entry.nominated:
                 self.nominate(entry)
+        return 0
+
+    cdef int reserve_cycle(self) except -1 nogil:
+        """Room for victims, and no victims yet."""
+        cdef Py_ssize_t i
+        cdef Py_ssize_t nodes = self.forest.parent.shape[0]
+        cdef Py_ssize_t rows = self.workloads.queue.shape[0]
+        cdef bint enough = True
+        if nodes > self.root_capacity:
+            self.last_victim = <index_t*> realloc(self.last_victim, nodes * sizeof(index_t))
+            enough = self.last_victim != NULL
+            self.root_capacity = nodes
+            for i in range(nodes if enough else 0):
+                self.last_victim[i] = NONE
+        if rows > self.victim_cycle_capacity:
+            self.victim_cycle = <int64_t*> realloc(self.victim_cycle, rows * sizeof(int64_t))
+            enough = enough and self.victim_cycle != NULL
+            for i in range(self.victim_cycle_capacity, rows if enough else 0):
+                self.victim_cycle[i] = 0
+            self.victim_cycle_capacity = rows
+        if not enough:
+            with gil:
+                raise MemoryError("victims")
+        for i in range(self.victim_count):
+            self.last_victim[self.forest.root_of(self.victims[i].queue)] = NONE
+        self.victim_count = self.eviction_count = 0
         return 0
 
     cdef bint refuse(self, Entry* entry) noexcept nogil:
@@ -180,7 +242,11 @@ cdef class Scheduler:
         if self.workloads.tried_cycle[workload] != NONE and self.is_outdated(workload, queue):
             self.workloads.drop_progress(workload)
         self.assigner.nominate(workload, queue)
-        self.record_progress(workload, queue)
+        return self.take_assignment(entry)
+
+    cdef int take_assignment(self, Entry* entry) except -1 nogil:
+        """Keep what the assigner found for an entry."""
+        self.record_progress(entry.workload, entry.queue)
         entry.mode = self.assigner.mode
         entry.borrowing = self.assigner.borrowing
         entry.result_count = self.assigner.result_count
@@ -189,6 +255,8 @@ cdef class Scheduler:
         entry.choices = self.keep(self.assigner.choices, self.assigner.choice_count * sizeof(Choice))
         entry.usage_count = self.assigner.usage_count
         entry.usage = self.keep(self.assigner.usage, self.assigner.usage_count * sizeof(ColumnUsage))
+        entry.target_count = self.preemptor.target_count if self.assigner.has_targets else 0
+        entry.targets = self.keep(self.preemptor.targets, entry.target_count * sizeof(Target))
         entry.reason_count = self.assigner.reason_count
         entry.reasons = self.keep(self.assigner.reasons, self.assigner.reason_count * sizeof(Reason))
         return 0
@@ -250,37 +318,173 @@ cdef class Scheduler:
     # --- 4 process
 
     cdef int process(self, Entry* entry) except -1 nogil:
-        """Decide one entry against the usage that earlier ones left (QC-115..129)."""
-        cdef ColumnUsage* usage = <ColumnUsage*> (self.arena + entry.usage)
-        cdef Py_ssize_t i
+        """Decide one entry against the usage that earlier ones left (QC-115..131)."""
+        cdef bint fits
+        if self.recompute_on_overlap and self.overlaps(entry):
+            self.recompute(entry)
         if entry.mode == MODE_NO_FIT:
             entry.outcome = REFUSED_NO_FIT
             entry.requeue = REQUEUE_NO_FIT
             return 0
         if entry.mode == MODE_PREEMPT:
-            entry.outcome = REFUSED_NO_CANDIDATES
-            entry.requeue = REQUEUE_NO_CANDIDATES
-            if not self.flavors.reclaims_any[entry.queue]:
-                return self.reserve_capacity(entry)
-            return 0
-        if not self.fits(entry):
+            if entry.target_count == 0:
+                entry.outcome = REFUSED_NO_CANDIDATES
+                entry.requeue = REQUEUE_NO_CANDIDATES
+                if self.flavors.reclaim_policy[entry.queue] != POLICY_ANY or (
+                    self.preemptors_first and entry.is_preemptor
+                ):
+                    return self.reserve_capacity(entry)
+                return 0
+            if self.preemption_gates and self.workloads.gate_closed[entry.workload]:
+                entry.outcome = REFUSED_GATED
+                entry.requeue = REQUEUE_PREEMPTION_GATED
+                self.workloads.drop_progress(entry.workload)
+                return 0
+        if entry.mode == MODE_DEFERRED_FIT:
+            entry.outcome = DEFERRED
+            entry.requeue = REQUEUE_PENDING_PREEMPTION
+            self.workloads.drop_progress(entry.workload)
+            self.reserved = True
+            return self.book_entry(entry)
+        if self.overlaps(entry):
+            entry.outcome = SKIPPED_OVERLAP
+            fits = False
+        else:
+            fits = self.fits(entry)
             entry.outcome = SKIPPED_NO_LONGER_FITS
+        if not fits:
             entry.requeue = REQUEUE_FAILED_AFTER_NOMINATION
             if not self.preserve_scan_progress:
                 self.workloads.drop_progress(entry.workload)
             return 0
-        for i in range(entry.usage_count):
-            self.forest.add_usage(entry.queue, usage[i].column, usage[i].amount, self.journal)
+        self.add_victims(entry)
+        self.book_entry(entry)
+        if entry.mode == MODE_PREEMPT:
+            self.reserved = True
+            entry.outcome = PREEMPTING
+            entry.requeue = REQUEUE_PENDING_PREEMPTION
+            self.workloads.drop_progress(entry.workload)
+            return self.issue(entry)
         entry.outcome = ADMITTED
         return 0
 
-    cdef bint fits(self, Entry* entry) noexcept nogil:
+    cdef int recompute(self, Entry* entry) except -1 nogil:
+        """Nominate again as if earlier victims of the cycle were gone, on the nominated flavors (QC-118..120)."""
+        cdef Py_ssize_t mark = self.journal.length
+        cdef index_t root = self.forest.root_of(entry.queue)
+        cdef index_t at = self.last_victim[root]
+        self.remove_victims(root)
+        while at != NONE:
+            self.workloads.excluded[self.victims[at].workload] = True
+            at = self.victims[at].before
+        self.workloads.drop_progress(entry.workload)
+        self.assigner.pinned_choices = <Choice*> (self.arena + entry.choices)
+        self.assigner.pinned_results = <PodSetResult*> (self.arena + entry.results)
+        self.assigner.nominate(entry.workload, entry.queue)
+        self.assigner.pinned_choices = NULL
+        self.assigner.pinned_results = NULL
+        self.take_assignment(entry)
+        at = self.last_victim[root]
+        while at != NONE:
+            self.workloads.excluded[self.victims[at].workload] = False
+            at = self.victims[at].before
+        self.forest.roll_back(self.journal, mark)
+        if entry.mode == MODE_FIT:
+            entry.mode = MODE_DEFERRED_FIT
+        return 0
+
+    cdef bint overlaps(self, Entry* entry) noexcept nogil:
+        """Whether a victim of this entry already is one of an earlier entry."""
+        cdef Target* targets = <Target*> (self.arena + entry.targets)
+        cdef Py_ssize_t i
+        for i in range(entry.target_count):
+            if self.victim_cycle[targets[i].workload] == self.cycle:
+                return True
+        return False
+
+    cdef bint fits(self, Entry* entry) except -1 nogil:
+        """Whether the entry fits once all victims of the cycle and its own are gone (QC-117)."""
+        cdef Target* targets = <Target*> (self.arena + entry.targets)
+        cdef Py_ssize_t mark = self.journal.length
+        cdef Py_ssize_t i
+        cdef bint fits
+        self.remove_victims(self.forest.root_of(entry.queue))
+        for i in range(entry.target_count):
+            if self.victim_cycle[targets[i].workload] != self.cycle:
+                self.usage.remove(targets[i].workload, targets[i].queue)
+        fits = self.has_quota(entry)
+        self.forest.roll_back(self.journal, mark)
+        return fits
+
+    cdef bint has_quota(self, Entry* entry) noexcept nogil:
         cdef ColumnUsage* usage = <ColumnUsage*> (self.arena + entry.usage)
         cdef Py_ssize_t i
         for i in range(entry.usage_count):
             if floored(self.forest.available(entry.queue, usage[i].column)) < usage[i].amount:
                 return False
         return True
+
+    cdef int remove_victims(self, index_t root) except -1 nogil:
+        """Take the quota of a tree's victims off; the caller rolls back."""
+        cdef index_t at = self.last_victim[root]
+        while at != NONE:
+            self.usage.remove(self.victims[at].workload, self.victims[at].queue)
+            at = self.victims[at].before
+        return 0
+
+    cdef int book_entry(self, Entry* entry) except -1 nogil:
+        cdef ColumnUsage* usage = <ColumnUsage*> (self.arena + entry.usage)
+        cdef Py_ssize_t i
+        for i in range(entry.usage_count):
+            self.forest.add_usage(entry.queue, usage[i].column, usage[i].amount, self.journal)
+        return 0
+
+    cdef int add_victims(self, Entry* entry) except -1 nogil:
+        """The entry's targets join the victims of the cycle (QC-129)."""
+        cdef Target* targets = <Target*> (self.arena + entry.targets)
+        cdef index_t root = self.forest.root_of(entry.queue)
+        cdef Py_ssize_t i, size
+        cdef Victim* grown
+        if self.victim_count + entry.target_count > self.victim_capacity:
+            size = 2 * (self.victim_count + entry.target_count) + 16
+            grown = <Victim*> realloc(self.victims, size * sizeof(Victim))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("victims")
+            self.victims = grown
+            self.victim_capacity = size
+        for i in range(entry.target_count):
+            self.victim_cycle[targets[i].workload] = self.cycle
+            self.victims[self.victim_count].workload = targets[i].workload
+            self.victims[self.victim_count].queue = targets[i].queue
+            self.victims[self.victim_count].before = self.last_victim[root]
+            self.last_victim[root] = <index_t> self.victim_count
+            self.victim_count += 1
+        return 0
+
+    cdef int issue(self, Entry* entry) except -1 nogil:
+        """Note the evictions to carry out; one that is under way is not issued again (QC-146)."""
+        cdef Target* targets = <Target*> (self.arena + entry.targets)
+        cdef Py_ssize_t i, size
+        cdef Eviction* grown
+        if self.eviction_count + entry.target_count > self.eviction_capacity:
+            size = 2 * (self.eviction_count + entry.target_count) + 16
+            grown = <Eviction*> realloc(self.evictions, size * sizeof(Eviction))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("evictions")
+            self.evictions = grown
+            self.eviction_capacity = size
+        for i in range(entry.target_count):
+            if self.workloads.evicted[targets[i].workload] or self.workloads.evicting[targets[i].workload]:
+                continue
+            self.workloads.evicting[targets[i].workload] = True
+            self.evictions[self.eviction_count].workload = targets[i].workload
+            self.evictions[self.eviction_count].queue = targets[i].queue
+            self.evictions[self.eviction_count].preemptor = entry.workload
+            self.evictions[self.eviction_count].reason = targets[i].reason
+            self.eviction_count += 1
+        return 0
 
     cdef int reserve_capacity(self, Entry* entry) except -1 nogil:
         """Hold quota, for this cycle, for one that cannot be sure to get it back (QC-124, QP-807)."""
@@ -310,9 +514,8 @@ cdef class Scheduler:
 
     cdef int settle_usage(self) except -1 nogil:
         """Leave exactly the admitted workloads booked, in processing order."""
-        cdef Py_ssize_t i, k
+        cdef Py_ssize_t i
         cdef Entry* entry
-        cdef ColumnUsage* usage
         if self.reserved:
             self.forest.roll_back(self.journal, 0)
         for i in range(self.nominated_count):
@@ -320,9 +523,7 @@ cdef class Scheduler:
             if entry.outcome != ADMITTED:
                 continue
             if self.reserved:
-                usage = <ColumnUsage*> (self.arena + entry.usage)
-                for k in range(entry.usage_count):
-                    self.forest.add_usage(entry.queue, usage[k].column, usage[k].amount, self.journal)
+                self.book_entry(entry)
             self.assume(entry)
         self.journal.length = 0
         return 0
@@ -338,6 +539,10 @@ cdef class Scheduler:
             self.workloads.slot_resource[start + choices[i].slot] = choices[i].resource
             self.workloads.slot_amount[start + choices[i].slot] = choices[i].amount
         self.workloads.reserved_in[entry.workload] = entry.queue
+        self.workloads.reserved_at[entry.workload] = self.now
+        self.workloads.evicted[entry.workload] = False
+        self.workloads.evicting[entry.workload] = False
+        self.held.add(entry.queue, entry.workload)
         return self.pending.settle(entry.queue, entry.workload)
 
     # --- 6 requeue
@@ -358,65 +563,33 @@ cdef class Scheduler:
             raise ValueError(f"workload {workload}: expected a row from 0 to {self.workloads.rows - 1}")
         return 0
 
-    cdef int sum_columns(self, index_t workload) except -1 nogil:
-        """Usage of a reserved workload, one item a column (QP-212)."""
-        cdef Py_ssize_t start = self.workloads.slot_start[workload]
-        cdef Py_ssize_t length = self.workloads.slot_length[workload]
-        cdef Py_ssize_t s, i
-        cdef index_t column
-        cdef ColumnUsage* grown
-        if length > self.column_capacity:
-            grown = <ColumnUsage*> realloc(self.columns, 2 * length * sizeof(ColumnUsage))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("usage")
-            self.columns = grown
-            self.column_capacity = 2 * length
-        self.column_count = 0
-        for s in range(start, start + length):
-            if self.workloads.slot_flavor[s] < 0:
-                continue
-            column = self.flavors.column[self.workloads.slot_flavor[s], self.workloads.slot_resource[s]]
-            if column == NONE:
-                continue
-            for i in range(self.column_count):
-                if self.columns[i].column == column:
-                    self.columns[i].amount = add_plain(self.columns[i].amount, self.workloads.slot_amount[s])
-                    break
-            else:
-                self.columns[self.column_count].column = column
-                self.columns[self.column_count].amount = self.workloads.slot_amount[s]
-                self.column_count += 1
-        return 0
-
     def book(self, index_t workload, index_t queue):
         """Book the slots of a workload whose reservation came from the API, in ClusterQueue row `queue`.
 
         Raises ValueError if it is booked already. Source: QP-211..213.
         """
-        cdef Py_ssize_t i
         self.check_workload(workload)
         if not 0 <= queue < self.forest.nodes:
             raise ValueError(f"queue {queue}: expected a forest row")
         if self.workloads.reserved_in[workload] != NONE:
             raise ValueError(f"workload {workload} is booked already")
-        self.sum_columns(workload)
-        for i in range(self.column_count):
-            self.forest.add_usage(queue, self.columns[i].column, self.columns[i].amount, self.journal)
+        self.usage.add(workload, queue)
         self.journal.length = 0
         self.workloads.reserved_in[workload] = queue
+        self.held.add(queue, workload)
 
     def release(self, index_t workload):
         """Give the quota of a workload back; it stays a row, nowhere queued. Source: QP-213, QP-217."""
-        cdef Py_ssize_t i, s
+        cdef Py_ssize_t s
         self.check_workload(workload)
         cdef index_t queue = self.workloads.reserved_in[workload]
         if queue == NONE:
             return
-        self.sum_columns(workload)
-        for i in range(self.column_count):
-            self.forest.remove_usage(queue, self.columns[i].column, self.columns[i].amount, self.journal)
+        self.usage.remove(workload, queue)
         self.journal.length = 0
+        self.held.remove(queue, workload)
+        self.workloads.evicted[workload] = False
+        self.workloads.evicting[workload] = False
         self.workloads.reserved_in[workload] = NONE
         self.workloads.admitted[workload] = False
         for s in range(self.workloads.slot_start[workload],
@@ -432,11 +605,6 @@ cdef class Scheduler:
         self.forest.generation[queue] += 1
 
     # --- decisions of the last cycle
-
-    @property
-    def asked_preemption(self):
-        """Whether the last cycle needed a search for preemption victims, which this kernel does not have yet."""
-        return self.assigner.asked_preemption
 
     @property
     def scan_progressed(self):
@@ -492,8 +660,30 @@ cdef class Scheduler:
                 head.length += 1
         return (self.arena + base)[:size]
 
+    def preemptions(self):
+        """Evictions that the cycle issued: (workload row, ClusterQueue row, reason, preemptor's row), in that order."""
+        return [
+            (self.evictions[i].workload, self.evictions[i].queue, self.evictions[i].reason, self.evictions[i].preemptor)
+            for i in range(self.eviction_count)
+        ]
+
+    def targets_of(self, Py_ssize_t refusal):
+        """Rows of the victims of one head, by its place in `refusals`."""
+        cdef Py_ssize_t i, at = -1
+        cdef Entry* entry
+        cdef Target* targets
+        for i in range(self.entry_count):
+            entry = &self.entries[i]
+            if entry.nominated and entry.outcome == ADMITTED:
+                continue
+            at += 1
+            if at == refusal:
+                targets = <Target*> (self.arena + entry.targets)
+                return [targets[k].workload for k in range(entry.target_count)]
+        raise ValueError(f"refusal {refusal}: expected 0 to {at}")
+
     def refusals(self):
-        """Heads that went back: (workload row, ClusterQueue row, outcome, requeue reason, mode, borrow level, reasons).
+        """Heads that went back: (workload, ClusterQueue, outcome, requeue reason, mode, number of victims, reasons).
 
         reasons: bytes of 40 each, native order: int32 code, pod set, flavor, resource; int64 first, second, third.
         """
@@ -505,7 +695,7 @@ cdef class Scheduler:
             if not (entry.nominated and entry.outcome == ADMITTED):
                 found.append((
                     entry.workload, entry.queue, <int> entry.outcome, <int> entry.requeue, <int> entry.mode,
-                    entry.borrowing,
+                    entry.target_count,
                     (self.arena + entry.reasons)[: entry.reason_count * <Py_ssize_t> sizeof(Reason)]
                     if entry.reason_count else b"",
                 ))

@@ -3,7 +3,7 @@
 Source: QP-204, QP-410..426.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from kueuecore._types cimport index_t
 
@@ -26,8 +26,10 @@ cdef class Flavors:
     cdef public uint8_t[::1] next_when_borrowing     # whenCanBorrow: TryNextFlavor
     cdef public uint8_t[::1] next_when_preempting    # whenCanPreempt: TryNextFlavor
     cdef public uint8_t[::1] borrowing_first         # 1: preference PreemptionOverBorrowing ranks by borrow level
-    cdef public uint8_t[::1] preempts_while_borrowing  # QP-435: may preempt although it must borrow
-    cdef public uint8_t[::1] reclaims_any            # reclaimWithinCohort: Any (QC-124)
-    cdef public uint8_t[::1] may_preempt             # some preemption policy other than Never
+    cdef public uint8_t[::1] within_policy           # withinClusterQueue, of _candidates.Policy
+    cdef public uint8_t[::1] reclaim_policy          # reclaimWithinCohort, of _candidates.Policy
+    cdef public uint8_t[::1] borrows_within_cohort   # borrowWithinCohort has a policy other than Never
+    cdef public uint8_t[::1] has_threshold           # it has a maxPriorityThreshold
+    cdef public int64_t[::1] threshold               # valid where has_threshold
 
     cdef int check(self, Py_ssize_t nodes, Py_ssize_t columns) except -1

@@ -11,8 +11,8 @@ cdef class Flavors:
     """Resource groups and eligible flavors; rows are written by the border, read by the assignment."""
 
     PER_NODE = (
-        "next_when_borrowing", "next_when_preempting", "borrowing_first", "preempts_while_borrowing", "reclaims_any",
-        "may_preempt",
+        "next_when_borrowing", "next_when_preempting", "borrowing_first",
+        "within_policy", "reclaim_policy", "borrows_within_cohort", "has_threshold", "threshold",
     )
 
     def __init__(self):
@@ -24,7 +24,7 @@ cdef class Flavors:
         for name in ("group_start", "group_length", "group_flavors"):
             setattr(self, name, np.zeros(0, np.int32))
         for name in self.PER_NODE:
-            setattr(self, name, np.zeros(0, np.uint8))
+            setattr(self, name, np.zeros(0, np.int64 if name == "threshold" else np.uint8))
 
     def reserve(self, Py_ssize_t nodes, Py_ssize_t flavors, Py_ssize_t resources, Py_ssize_t eligibility_classes):
         """Make room; kept values stay, new columns and groups are NONE, new flavors not eligible."""
@@ -42,7 +42,7 @@ cdef class Flavors:
                 )
                 new[: old.shape[0], : old.shape[1]] = old
                 setattr(self, name, new)
-        if nodes > self.reclaims_any.shape[0]:
+        if nodes > self.threshold.shape[0]:
             for name in self.PER_NODE:
                 setattr(self, name, _grown(np.asarray(getattr(self, name)), (nodes + nodes // 2 + 4,)))
 
@@ -53,8 +53,8 @@ cdef class Flavors:
         flavors = np.asarray(self.group_flavors)
         if group_of.shape[0] < nodes:
             raise ValueError(f"group_of: {group_of.shape[0]} rows, expected one for each of {nodes} nodes")
-        if self.reclaims_any.shape[0] < nodes:
-            raise ValueError(f"reclaims_any: {self.reclaims_any.shape[0]} rows, expected {nodes}")
+        if self.threshold.shape[0] < nodes:
+            raise ValueError(f"threshold: {self.threshold.shape[0]} rows, expected {nodes}")
         if self.resource_rank.shape[0] < group_of.shape[1] and self.resource_rank.shape[0] < column.shape[1]:
             raise ValueError("resource_rank: expected one rank for each resource")
         for name, array, low, high in (

@@ -21,6 +21,15 @@ cdef class Forest:
     cdef public uint8_t[::1] frozen     # 1: its cohort chain has a cycle: aggregates are left as they are (QP-203)
     cdef public int32_t[::1] height     # QP-321
     cdef public int64_t[::1] generation  # allocatable generation (QP-217)
+    cdef public double[::1] weight      # fair sharing weight, 1 by default (QP-301)
+    cdef public index_t[::1] first_child    # children of a cohort as a list, NONE at its end
+    cdef public index_t[::1] next_sibling
+
+    # [column]
+    cdef public index_t[::1] column_resource  # resource of a flavor-resource pair
+
+    # [node, resource]
+    cdef public amount_t[:, ::1] lendable      # of a cohort: potential capacity over all flavors (QP-332)
 
     # [node, column]
     cdef public amount_t[:, ::1] nominal       # own quota, 0 without one
@@ -29,6 +38,7 @@ cdef class Forest:
     cdef public uint8_t[:, ::1] has_quota      # the node's own spec names the pair
     cdef public uint8_t[:, ::1] has_borrow_limit
     cdef public uint8_t[:, ::1] has_lend_limit
+    cdef public uint8_t[:, ::1] has_subtree    # the node or one below it names the pair: keys of shares (QP-331)
     cdef public amount_t[:, ::1] subtree       # quota of the node and of what its children lend (QP-300)
     cdef public amount_t[:, ::1] local         # part of it that is never lent to the parent (QP-302)
     cdef public amount_t[:, ::1] potential     # capacity seen from the node with no usage anywhere (QP-309)
@@ -49,3 +59,5 @@ cdef class Forest:
     cdef void close_row(self, index_t node) noexcept nogil
     cdef void lend_to_parent(self, index_t node, index_t above) noexcept nogil
     cdef void look_up(self, index_t node) noexcept nogil
+    cdef void sum_lendable(self, index_t node, index_t root) noexcept nogil
+    cdef index_t root_of(self, index_t node) noexcept nogil

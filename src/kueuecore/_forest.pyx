@@ -19,18 +19,25 @@ def _grown(array, shape):
 cdef class Forest:
     """Quota, limits and usage of all ClusterQueues and cohorts, [node, column] of int64."""
 
-    VECTORS = ("parent", "is_queue", "in_snapshot", "frozen", "height", "generation")
+    VECTORS = (
+        "parent", "is_queue", "in_snapshot", "frozen", "height", "generation", "weight", "first_child", "next_sibling",
+    )
     MATRICES = (
         "nominal", "borrow_limit", "lend_limit", "has_quota", "has_borrow_limit", "has_lend_limit",
-        "subtree", "local", "potential", "usage",
+        "has_subtree", "subtree", "local", "potential", "usage",
     )
 
     def __init__(self):
-        dtypes = {"parent": np.int32, "height": np.int32, "generation": np.int64}
+        dtypes = {
+            "parent": np.int32, "height": np.int32, "generation": np.int64, "weight": np.float64,
+            "first_child": np.int32, "next_sibling": np.int32,
+        }
         for name in self.VECTORS:
             setattr(self, name, np.zeros(0, dtypes.get(name, np.uint8)))
         for name in self.MATRICES:
             setattr(self, name, np.zeros((0, 0), np.uint8 if name.startswith("has_") else np.int64))
+        self.column_resource = np.zeros(0, np.int32)
+        self.lendable = np.zeros((0, 0), np.int64)
         self.nodes = 0
         self.columns = 0
 
@@ -43,11 +50,20 @@ cdef class Forest:
             new_width = max(width, columns if columns <= width else columns + columns // 4 + 2)
             for name in self.VECTORS:
                 setattr(self, name, _grown(np.asarray(getattr(self, name)), (new_rows,)))
-            np.asarray(self.parent)[rows:] = NONE
+            for name in ("parent", "first_child", "next_sibling"):
+                np.asarray(getattr(self, name))[rows:] = NONE
+            np.asarray(self.weight)[rows:] = 1
+            self.column_resource = _grown(np.asarray(self.column_resource), (new_width,))
+            self.lendable = _grown(np.asarray(self.lendable), (new_rows, self.lendable.shape[1]))
             for name in self.MATRICES:
                 setattr(self, name, _grown(np.asarray(getattr(self, name)), (new_rows, new_width)))
         self.nodes = max(self.nodes, nodes)
         self.columns = max(self.columns, columns)
+
+    def reserve_resources(self, Py_ssize_t resources):
+        """Make room for so many resources in lendable."""
+        if resources > self.lendable.shape[1]:
+            self.lendable = _grown(np.asarray(self.lendable), (self.usage.shape[0], resources + resources // 2 + 4))
 
     def clear_row(self, index_t node):
         """Forget a node: a free row has no parent, no quota and no usage."""
@@ -55,6 +71,9 @@ cdef class Forest:
         for name in self.VECTORS:
             np.asarray(getattr(self, name))[node] = 0
         self.parent[node] = NONE
+        self.first_child[node] = NONE
+        self.next_sibling[node] = NONE
+        self.weight[node] = 1
         for name in self.MATRICES:
             np.asarray(getattr(self, name))[node] = 0
 
@@ -91,13 +110,22 @@ cdef class Forest:
                 above = self.parent[node]
                 if above != NONE:
                     self.lend_to_parent(node, above)
+                    self.next_sibling[node] = self.first_child[above]
+                    self.first_child[above] = node
+                else:
+                    self.next_sibling[node] = NONE
             for i in range(order.shape[0] - 1, -1, -1):
-                self.look_up(order[i])
+                node = order[i]
+                self.look_up(node)
+                if not self.is_queue[node]:
+                    self.sum_lendable(node, self.root_of(node))
         self.recompute_heights(order)
 
     cdef void start_row(self, index_t node) noexcept nogil:
         cdef Py_ssize_t c
+        self.first_child[node] = NONE
         for c in range(self.columns):
+            self.has_subtree[node, c] = self.has_quota[node, c]
             self.subtree[node, c] = self.nominal[node, c] if self.has_quota[node, c] else 0
             if not self.is_queue[node]:
                 self.usage[node, c] = 0
@@ -116,6 +144,7 @@ cdef class Forest:
     cdef void lend_to_parent(self, index_t node, index_t above) noexcept nogil:
         cdef Py_ssize_t c
         for c in range(self.columns):
+            self.has_subtree[above, c] |= self.has_subtree[node, c]
             self.subtree[above, c] = add(self.subtree[above, c], sub(self.subtree[node, c], self.local[node, c]))
             self.usage[above, c] = add(
                 self.usage[above, c], floored(sub(self.usage[node, c], self.local[node, c]))
@@ -136,6 +165,21 @@ cdef class Forest:
                 if most < capacity:
                     capacity = most
             self.potential[node, c] = capacity
+
+    cdef index_t root_of(self, index_t node) noexcept nogil:
+        while self.parent[node] != NONE:
+            node = self.parent[node]
+        return node
+
+    cdef void sum_lendable(self, index_t node, index_t root) noexcept nogil:
+        """What a cohort's children could borrow of each resource, over all flavors of the tree (QP-332)."""
+        cdef Py_ssize_t c, r
+        for r in range(self.lendable.shape[1]):
+            self.lendable[node, r] = 0
+        for c in range(self.columns):
+            if self.has_subtree[root, c]:
+                r = self.column_resource[c]
+                self.lendable[node, r] = add(self.lendable[node, r], self.potential[node, c])
 
     def recompute_heights(self, index_t[::1] order not None):
         """Heights of the nodes in `order` (children before parents) among those of the snapshot. Source: QP-321."""

@@ -13,6 +13,7 @@ cdef struct Entry:           # one head of a cycle
     Requeue requeue          # why it goes back, unless admitted
     Mode mode
     int64_t borrowing        # largest borrow level of its assignment
+    bint is_preemptor        # waits for victims that it chose in an earlier cycle (QC-18)
     bint nominated           # has an assignment: processed in order; others only go back
     Py_ssize_t results       # offset of its PodSetResults in the arena of the cycle
     Py_ssize_t result_count
@@ -20,10 +21,13 @@ cdef struct Entry:           # one head of a cycle
     Py_ssize_t choice_count
     Py_ssize_t usage         # offset of its ColumnUsages
     Py_ssize_t usage_count
+    Py_ssize_t targets       # offset of its Targets
+    Py_ssize_t target_count
     Py_ssize_t reasons       # offset of its Reasons
     Py_ssize_t reason_count
 
 
 cdef void sort_classical(
-    Entry* entries, index_t* order, index_t* scratch, Py_ssize_t count, Workloads workloads, bint by_priority
+    Entry* entries, index_t* order, index_t* scratch, Py_ssize_t count, Workloads workloads, bint by_priority,
+    bint preemptors_first
 ) noexcept nogil

@@ -21,6 +21,7 @@ cdef struct Queue:
     index_t inflight         # popped and not yet placed again, NONE without
     index_t sticky           # preemptor that goes first, NONE without (QC-18)
     index_t preemptor        # workload that carries the preemptor mark, NONE without
+    int64_t preemptor_generation  # its generation then
     int64_t pop_cycle        # pops so far (QC-24)
     int64_t flush_cycle      # pop_cycle at the last flush, -1 before the first
     int64_t flush_count      # flushes so far: a bulk-moved class of an older flush is forgotten (QC-47)
@@ -46,6 +47,7 @@ cdef class Pending:
 
     cdef index_t pop(self, index_t queue) except -2 nogil
     cdef int requeue(self, index_t queue, index_t workload, Requeue reason, int64_t now) except -1 nogil
+    cdef bint is_preemptor(self, index_t queue, index_t workload) noexcept nogil
     cdef int settle(self, index_t queue, index_t workload) except -1 nogil
     cdef int push(self, index_t queue, index_t workload) except -1 nogil
     cdef int park(self, index_t queue, index_t workload) except -1 nogil

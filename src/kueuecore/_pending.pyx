@@ -300,6 +300,11 @@ cdef class Pending:
             self.set_sticky(q, NONE)
         return 0
 
+    cdef bint is_preemptor(self, index_t queue, index_t workload) noexcept nogil:
+        """Whether a workload, unchanged since, waits for victims that it chose (QC-18)."""
+        cdef Queue* q = &self.queues[queue]
+        return q.preemptor == workload and q.preemptor_generation == self.workloads.generation[workload]
+
     cdef void set_sticky(self, Queue* queue, index_t workload) noexcept nogil:
         """Change who goes first; the one before it falls back to its own place in the heap."""
         cdef index_t before = queue.sticky
@@ -315,6 +320,7 @@ cdef class Pending:
         cdef bint immediate
         if reason == REQUEUE_PENDING_PREEMPTION or reason == REQUEUE_PENDING_MIGRATION:
             q.preemptor = workload
+            q.preemptor_generation = self.workloads.generation[workload]
             self.set_sticky(q, NONE if self.strict[queue] else workload)
         self.take_out(workload)
         if self.strict[queue]:

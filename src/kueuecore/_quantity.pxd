@@ -1,5 +1,9 @@
 # Kubernetes quantities, from text to integers. Source: QP-101 to QP-103.
 
+cimport cython
+
+
+@cython.final
 cdef class Quantity:
     # An amount that has been read. Immutable, so that one object serves all equal texts.
     cdef readonly str text      # as written

@@ -1,11 +1,13 @@
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn, final
 
 UNLIMITED: Final[int]
 
+@final
 class Quantity:
     text: Final[str]
     format: Final[Literal["DecimalSI", "BinarySI", "DecimalExponent"]]
+    def __init__(self, *args: object, **kwargs: object) -> NoReturn: ...
     @property
     def nanos(self) -> int: ...
 

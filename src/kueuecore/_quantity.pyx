@@ -8,6 +8,8 @@ binary suffix) takes a slower way with Python's integers. Both give what Go's re
 import re
 from fractions import Fraction
 
+cimport cython
+
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
@@ -67,6 +69,7 @@ UNLIMITED = MAX
 """The amount that stands for no limit, the largest int64. Source: QP-102."""
 
 
+@cython.final
 cdef class Quantity:
     """An amount with the text it was read from; exact to 10**-9 of a unit."""
 

@@ -54,6 +54,10 @@ cdef enum Outcome:
     REFUSED_NAMESPACE_MISMATCH = 6  # QC-77.2
     REFUSED_INVALID = 7      # requests above limits, or a LimitRange is violated (QC-78, QC-80)
     REFUSED_INACTIVE = 8     # its ClusterQueue is not in the snapshot: below a cohort cycle (QC-92.3)
+    PREEMPTING = 9           # victims are being evicted for it (QC-131)
+    SKIPPED_OVERLAP = 10     # its victims are already those of another entry (QC-127)
+    DEFERRED = 11            # fits once the victims of others are gone (QC-126)
+    REFUSED_GATED = 12       # needs preemption, and a preemption gate is closed (QC-125)
 
 # Why a flavor was passed over; the fields of a Reason say with which numbers (QP-411, QP-420..435).
 cdef enum ReasonCode:
@@ -62,6 +66,7 @@ cdef enum ReasonCode:
     REASON_AFFINITY_ERROR = 2        # an affinity term cannot be evaluated: the search ends
     REASON_EXCEEDS_MAX_QUOTA = 3     # assumed, requested, capacity
     REASON_WAITING_FOR_QUOTA = 4     # missing
+    REASON_NOT_NOMINATED = 5         # a recomputation keeps to the flavors of the nomination (QP-424)
 
 # Whether pods of a class may run on a flavor (QP-421..423).
 cdef enum Eligibility:

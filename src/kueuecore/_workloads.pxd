@@ -15,6 +15,12 @@ cdef class Workloads:
     # [workload]
     cdef public index_t[::1] queue           # forest row of its ClusterQueue by way of its LocalQueue, NONE if unknown
     cdef public index_t[::1] reserved_in     # forest row where its quota is booked, NONE while it has none
+    cdef public uint8_t[::1] evicted         # condition Evicted of one that still holds quota: it stops
+    cdef public uint8_t[::1] evicting        # its eviction was issued, and is not seen yet (QC-146)
+    cdef public uint8_t[::1] excluded        # no candidate for the moment, kept by the cycle (QC-118)
+    cdef public uint8_t[::1] gate_closed     # some preemption gate is closed (QC-58)
+    cdef public int64_t[::1] reserved_at     # transition of QuotaReserved, ns; NONE where the object lacks it (QP-611)
+    cdef public int64_t[::1] generation      # metadata.generation
     cdef public uint8_t[::1] admitted        # condition Admitted: holds quota, and no check is open
     cdef public index_t[::1] local_queue     # number that the border gave its LocalQueue
     cdef public index_t[::1] namespace       # column of Pending.namespace_match

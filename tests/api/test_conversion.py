@@ -289,8 +289,8 @@ def test_a_bad_topology_assignment_is_refused(status: dict[str, Any], want: str)
 
 def test_the_template_of_a_v1beta1_workload_is_kept_byte_for_byte() -> None:
     spec = b'{"containers":[ {"name":"c"} ]}'
-    data = b'{"apiVersion":"%s","kind":"Workload","metadata":{"name":"a"},"spec":{"podSets":[{"template":{"spec":%s}}]}}'
-    obj: Any = decode(data % (V1BETA1.encode(), spec))
+    head = b'{"apiVersion":"%s","kind":"Workload","metadata":{"name":"a"},' % V1BETA1.encode()
+    obj: Any = decode(head + b'"spec":{"podSets":[{"template":{"spec":%s}}]}}' % spec)
     template = obj.spec.pod_sets[0].template
     assert bytes(template.spec) == spec
     assert isinstance(template.spec, msgspec.Raw)

@@ -1,4 +1,4 @@
-"""Kueue v0.19's own decisions on random clusters, cycle by cycle. Data: one file a family, see README.md there."""
+"""Kueue v0.19's own decisions on random clusters, cycle by cycle: data holds one file a family."""
 
 from collections.abc import Mapping
 from pathlib import Path

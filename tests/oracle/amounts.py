@@ -1,4 +1,7 @@
-"""Amounts: int64 that saturate, with one value that means "no limit"; quantities in their written form. Source: QP-101 to QP-106."""
+"""Amounts: int64 that saturate, with one value that means "no limit"; quantities in their written form.
+
+Source: QP-101 to QP-106.
+"""
 
 import re
 from fractions import Fraction
@@ -10,11 +13,13 @@ MIN = -(2**63)
 UNLIMITED = MAX
 
 NANO = Fraction(1, 10**9)
-SUFFIXES = {
-    "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1),
-    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12), "P": Fraction(10**15), "E": Fraction(10**18),
-    "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40), "Pi": Fraction(2**50), "Ei": Fraction(2**60),
-}  # fmt: skip
+SMALL = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)}
+DECIMAL = {suffix: Fraction(1000) ** power for power, suffix in enumerate(("", "k", "M", "G", "T", "P", "E"))}
+BINARY = {
+    suffix: Fraction(1024) ** power
+    for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)
+}
+SUFFIXES = SMALL | DECIMAL | BINARY
 QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]+)|([A-Za-z]*))")
 
 QuantityText: TypeAlias = str | int | float

@@ -76,7 +76,9 @@ class PodSetAssignment:
 
 @dataclass
 class Assignment:
-    pod_sets: dict[int, PodSetAssignment] = field(default_factory=dict)  # by index in the workload; what came after a failure is missing
+    pod_sets: dict[int, PodSetAssignment] = field(
+        default_factory=dict
+    )  # by index in the workload; what came after a failure is missing
     usage: Quantities = field(default_factory=dict)
     borrowing: int = 0
     mode: Mode = Mode.NO_FIT
@@ -84,12 +86,18 @@ class Assignment:
     @property
     def tried(self) -> dict[int, dict[str, int]]:
         """Source: QP-502."""
-        return {i: {resource: choice.tried for resource, choice in p.flavors.items()} for i, p in self.pod_sets.items()}
+        return {
+            i: {resource: choice.tried for resource, choice in p.flavors.items()}
+            for i, p in self.pod_sets.items()
+        }
 
     @property
     def pins(self) -> dict[int, dict[str, str]]:
         """Source: QP-424."""
-        return {i: {resource: choice.flavor for resource, choice in p.flavors.items()} for i, p in self.pod_sets.items()}
+        return {
+            i: {resource: choice.flavor for resource, choice in p.flavors.items()}
+            for i, p in self.pod_sets.items()
+        }
 
     def short_of_quota(self) -> list[FlavorResource]:
         """Source: QP-631."""
@@ -112,8 +120,9 @@ Simulation: TypeAlias = Callable[[FlavorResource, int], Grade]
 
 
 class Assigner:
-    """Assigns flavors to one workload in one ClusterQueue; `simulate` says what preemption could do for one flavor-resource.
+    """Assigns flavors to one workload in one ClusterQueue.
 
+    `simulate` says what preemption could do for one flavor-resource;
     `pinned` holds per pod set the only flavor that may be taken for a resource (QP-424).
     """
 
@@ -143,11 +152,17 @@ class Assigner:
             for i in members:
                 own = {r: flavors[r] for r in requests[i] if r in flavors} if flavors is not None else {}
                 mode = pod_set_mode(own, shortfall)
-                result.include(i, PodSetAssignment(self.workload.pod_sets[i].name, sizes[i], requests[i], own, mode))
+                result.include(
+                    i, PodSetAssignment(self.workload.pod_sets[i].name, sizes[i], requests[i], own, mode)
+                )
             if flavors is None:
                 break
         result.mode = min((p.mode for p in result.pod_sets.values()), default=Mode.NO_FIT)
-        if not self.cluster_queue.groups and any(sizes) and not any(p.requests for p in result.pod_sets.values()):
+        if (
+            not self.cluster_queue.groups
+            and any(sizes)
+            and not any(p.requests for p in result.pod_sets.values())
+        ):
             result.mode = Mode.NO_FIT  # it counts as a ClusterQueue for topology alone, and has none (QP-917)
         return result
 
@@ -161,7 +176,10 @@ class Assigner:
     def _assign_group(
         self, members: Sequence[int], requests: Mapping[int, Mapping[str, int]], assigned: Quantities
     ) -> tuple[dict[str, Choice] | None, bool]:
-        """Flavors of the group (None: there are none), and whether something is short of quota. Source: QP-410 to QP-415."""
+        """Flavors of the group (None: there are none), and whether something is short of quota.
+
+        Source: QP-410 to QP-415.
+        """
         total: dict[str, int] = {}
         for request in requests.values():
             for resource, amount in request.items():
@@ -170,7 +188,9 @@ class Assigner:
         shortfall = False
         for resource in sorted(total, key=vector_order):
             group = self.cluster_queue.group_of(resource)
-            if resource in flavors or (group is None and (total[resource] == 0 or self.settings.ignores_undeclared)):
+            if resource in flavors or (
+                group is None and (total[resource] == 0 or self.settings.ignores_undeclared)
+            ):
                 continue
             if group is None:
                 return None, True
@@ -183,7 +203,12 @@ class Assigner:
         return flavors, shortfall
 
     def _scan(
-        self, members: Sequence[int], group: ResourceGroup, leading: str, wanted: Mapping[str, int], assigned: Quantities
+        self,
+        members: Sequence[int],
+        group: ResourceGroup,
+        leading: str,
+        wanted: Mapping[str, int],
+        assigned: Quantities,
     ) -> tuple[dict[str, Choice], Grade]:
         """The best flavor of a resource group, from where the last scan stopped. Source: QP-420, QP-441 to QP-445."""
         fungible = self.settings.enabled("FlavorFungibility")
@@ -195,7 +220,10 @@ class Assigner:
             if not self._is_allowed(members, leading, flavor):
                 continue
             try:
-                if not all(eligible(self.cluster.flavors.get(flavor), self.workload.pod_sets[i].spec) for i in members):
+                if not all(
+                    eligible(self.cluster.flavors.get(flavor), self.workload.pod_sets[i].spec)
+                    for i in members
+                ):
                     continue
             except InvalidAffinity:
                 return {}, WORST
@@ -227,8 +255,10 @@ class Assigner:
         """Source: QP-424."""
         return not self.pinned or any(self.pinned.get(i, {}).get(leading) == flavor for i in members)
 
-    def _grade_flavor(self, flavor: str, wanted: Mapping[str, int], assigned: Quantities) -> tuple[dict[str, Choice], Grade]:
-        """The worst grade over all resources, and the choices it makes; none where it does not fit. Source: QP-430, QP-436."""
+    def _grade_flavor(
+        self, flavor: str, wanted: Mapping[str, int], assigned: Quantities
+    ) -> tuple[dict[str, Choice], Grade]:
+        """The choices made and the worst grade of them; no choices where it does not fit. Source: QP-430, QP-436."""
         worst = BEST
         choices: dict[str, Choice] = {}
         for resource, amount in wanted.items():

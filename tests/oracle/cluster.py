@@ -1,4 +1,7 @@
-"""What the scheduler's cache holds: ClusterQueues in their trees, flavors, checks, and which workloads hold quota. Source: QP-201 to QP-236."""
+"""What the scheduler's cache holds: ClusterQueues in their trees, flavors, checks, and which workloads hold quota.
+
+Source: QP-201 to QP-236.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -49,7 +52,10 @@ class ClusterQueue:
 
     def configure(self, spec: Manifest) -> None:
         self.spec = spec
-        self.groups = [ResourceGroup(tuple(g["coveredResources"]), tuple(f["name"] for f in g["flavors"])) for g in spec.get("resourceGroups") or ()]
+        self.groups = [
+            ResourceGroup(tuple(g["coveredResources"]), tuple(f["name"] for f in g["flavors"]))
+            for g in spec.get("resourceGroups") or ()
+        ]
         fungibility = spec.get("flavorFungibility") or {}
         self.when_can_borrow = fungibility.get("whenCanBorrow") or "MayStopSearch"
         self.when_can_preempt = fungibility.get("whenCanPreempt") or "TryNextFlavor"
@@ -95,7 +101,9 @@ class Cluster:
         old = self.cluster_queues.get(name)
         before = self.tree(old.node) if old else []
         changed = old is None or self._advances(old, spec)
-        node = self.forest.set_cluster_queue(name, spec.get("cohortName"), quotas_of(spec.get("resourceGroups")))
+        node = self.forest.set_cluster_queue(
+            name, spec.get("cohortName"), quotas_of(spec.get("resourceGroups"))
+        )
         cluster_queue = self.cluster_queues.setdefault(name, ClusterQueue(name, node, self.settings))
         cluster_queue.configure(spec)
         self.forest.recompute()
@@ -106,7 +114,9 @@ class Cluster:
     def _advances(self, cluster_queue: ClusterQueue, spec: Manifest) -> bool:
         """Whether the new spec advances the generation. Source: QP-202, QP-217."""
         parent = cluster_queue.node.parent
-        only_child = parent is not None and len(parent.children) == 1 and not self.forest.is_explicit(parent.name)
+        only_child = (
+            parent is not None and len(parent.children) == 1 and not self.forest.is_explicit(parent.name)
+        )
         same_quotas = (cluster_queue.spec.get("resourceGroups") or []) == (spec.get("resourceGroups") or [])
         same_parent = (cluster_queue.spec.get("cohortName") or None) == (spec.get("cohortName") or None)
         return only_child or not same_quotas or not same_parent
@@ -114,7 +124,9 @@ class Cluster:
     def tree(self, node: Node) -> list[ClusterQueue]:
         """The ClusterQueues of a node's tree."""
         root = node.root
-        return [cluster_queue for cluster_queue in self.cluster_queues.values() if cluster_queue.node.root is root]
+        return [
+            cluster_queue for cluster_queue in self.cluster_queues.values() if cluster_queue.node.root is root
+        ]
 
     def _advance(self, cluster_queues: Iterable[ClusterQueue]) -> None:
         for cluster_queue in cluster_queues:
@@ -165,7 +177,9 @@ class Cluster:
     @contextmanager
     def what_if(self) -> Iterator[None]:
         """Whatever is held or booked inside, all is as before at the end. Source: QP-235."""
-        before = {cluster_queue.name: dict(cluster_queue.held) for cluster_queue in self.cluster_queues.values()}
+        before = {
+            cluster_queue.name: dict(cluster_queue.held) for cluster_queue in self.cluster_queues.values()
+        }
         try:
             with self.forest.what_if():
                 yield

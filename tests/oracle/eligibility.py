@@ -1,4 +1,7 @@
-"""Which nodes and namespaces a spec selects: taints, node selectors, affinity, label selectors. Source: QP-421 to QP-423, QC-77."""
+"""Which nodes and namespaces a spec selects: taints, node selectors, affinity, label selectors.
+
+Source: QP-421 to QP-423, QC-77.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -59,7 +62,10 @@ def affinity_matches(pod: Manifest, labels: Mapping[str, str]) -> bool:
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if not required:
         return True
-    terms = [[e for e in term.get("matchExpressions") or () if e["key"] in labels] for term in required.get("nodeSelectorTerms") or ()]
+    terms = [
+        [e for e in term.get("matchExpressions") or () if e["key"] in labels]
+        for term in required.get("nodeSelectorTerms") or ()
+    ]
     if not all(terms):
         return True  # a term that says nothing about this flavor matches it
     invalid = [term for term in terms if not all(map(is_valid, term))]
@@ -110,4 +116,6 @@ def selects(selector: Manifest | None, labels: Mapping[str, str]) -> bool:
         return False
     wanted: Iterable[tuple[str, str]] = (selector.get("matchLabels") or {}).items()
     expressions = selector.get("matchExpressions") or ()
-    return all(labels.get(key) == value for key, value in wanted) and all(matches(e, labels) for e in expressions)
+    return all(labels.get(key) == value for key, value in wanted) and all(
+        matches(e, labels) for e in expressions
+    )

@@ -32,7 +32,8 @@ class Node:
         self.quotas = Quotas()
         self.parent: Node | None = None
         self.children: list[Node] = []
-        self.active = True  # an inactive ClusterQueue keeps its quota and usage but is not in the scheduler's snapshot (QP-232)
+        # An inactive ClusterQueue keeps its quota and usage but is not in the scheduler's snapshot (QP-232).
+        self.active = True
         self.subtree: Quantities = {}
         self.usage: Quantities = {}
 
@@ -106,8 +107,12 @@ class Node:
 
     def fits_in_quota(self, requests: Mapping[FlavorResource, int]) -> tuple[bool, Quantities]:
         """Whether the requests fit in the node's own quota, and what the parent is asked for. Source: QP-310."""
-        fits = all(self.subtree.get(fr, 0) >= add(self.usage.get(fr, 0), amount) for fr, amount in requests.items())
-        return fits, {fr: max(0, subtract(amount, self.local_available(fr))) for fr, amount in requests.items()}
+        fits = all(
+            self.subtree.get(fr, 0) >= add(self.usage.get(fr, 0), amount) for fr, amount in requests.items()
+        )
+        return fits, {
+            fr: max(0, subtract(amount, self.local_available(fr))) for fr, amount in requests.items()
+        }
 
     def height(self) -> int:
         """Source: QP-321. Children outside the snapshot do not count."""
@@ -117,7 +122,10 @@ class Node:
         return 1 + max((child.height() for child in children), default=-1)
 
     def lowest_subtree(self, fr: FlavorResource, amount: int) -> tuple[int, bool]:
-        """Height of the smallest subtree that can hold the amount, and whether that is smaller than the tree. Source: QP-322."""
+        """Height of the smallest subtree that can hold the amount, and whether that is less than the tree.
+
+        Source: QP-322.
+        """
         if self.parent is None or not self.borrows_with(fr, amount):
             return 0, self.parent is not None
         rest = subtract(amount, self.local_available(fr))
@@ -140,7 +148,9 @@ class Forest:
         self._cohort_of: dict[str, str | None] = {}
         self._explicit: dict[str, tuple[str | None, Quotas]] = {}
 
-    def set_cluster_queue(self, name: str, cohort: str | None = None, quotas: Quotas = Quotas(), usage: Quantities | None = None) -> Node:
+    def set_cluster_queue(
+        self, name: str, cohort: str | None = None, quotas: Quotas = Quotas(), usage: Quantities | None = None
+    ) -> Node:
         node = self.cluster_queues.setdefault(name, Node(name, is_cluster_queue=True))
         node.quotas = quotas
         if usage is not None:

@@ -1,5 +1,6 @@
-"""Seeded random scenarios, small and odd: `python -m tests.oracle.generate FAMILY SEED COUNT [--preemption]` prints one a line.
+"""Seeded random scenarios, small and odd.
 
+`python -m tests.oracle.generate FAMILY SEED COUNT [--preemption]` prints one a line.
 The same family, seed and preemption give the same scenario, on every machine.
 """
 
@@ -7,7 +8,7 @@ import argparse
 import copy
 import json
 import random
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from tests.oracle.generate_pods import GPU, UNKNOWN, Pods
@@ -16,7 +17,7 @@ Json: TypeAlias = dict[str, Any]
 
 FAMILIES = ("flavors", "requests", "cohort", "partial", "hierarchy")
 API = "kueue.x-k8s.io/v1beta2"
-START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMESPACES = ("team-a", "team-b")
 QUOTAS = {
     "cpu": ["0", "1", "2", "4", "6", "8", "1500m", "2500m", "12"],
@@ -25,9 +26,13 @@ QUOTAS = {
 OTHER_QUOTAS = ["0", "1", "2", "3", "4", "6", "10"]  # gpu, pods
 HUGE = ["1P", "10P", "10E", "9223372036854775807", "9223372036854775", "9223372036854775806"]
 GATES = [  # on by default
-    "FlavorFungibility", "FlavorFungibilityPreserveScanProgress", "PartialAdmission", "PrioritySortingWithinCohort", "QuotaCheckStrategy",
+    "FlavorFungibility",
+    "FlavorFungibilityPreserveScanProgress",
+    "PartialAdmission",
+    "PrioritySortingWithinCohort",
+    "QuotaCheckStrategy",
     "SchedulingEquivalenceHashing",
-]  # fmt: skip
+]
 
 
 def stamp(seconds: int) -> str:
@@ -102,10 +107,17 @@ class Builder:
         if self.maybe(0.5):
             self.add("LimitRange", "limits", {"limits": self.pods.limits()}, namespace=NAMESPACES[0])
         self.add("RuntimeClass", "heavy", None)
-        self.objects[-1].update(apiVersion="node.k8s.io/v1", handler="heavy", overhead={"podFixed": {"cpu": "250m"}})
+        self.objects[-1].update(
+            apiVersion="node.k8s.io/v1", handler="heavy", overhead={"podFixed": {"cpu": "250m"}}
+        )
         if self.maybe(0.3):
             self.add("AdmissionCheck", "check", {"controllerName": "example.com/checker"})
-            active = {"type": "Active", "status": self.random.choice(["True", "True", "True", "False"]), "reason": "Active", "message": ""}
+            active = {
+                "type": "Active",
+                "status": self.random.choice(["True", "True", "True", "False"]),
+                "reason": "Active",
+                "message": "",
+            }
             self.objects[-1]["status"] = {"conditions": [{**active, "lastTransitionTime": stamp(0)}]}
 
     def add_cohorts(self) -> None:
@@ -127,7 +139,10 @@ class Builder:
     def group(self, flavors: list[str], resources: list[str], *, limits: bool) -> Json:
         return {
             "coveredResources": list(resources),
-            "flavors": [{"name": flavor, "resources": [self.quota(resource, limits=limits) for resource in resources]} for flavor in flavors],
+            "flavors": [
+                {"name": flavor, "resources": [self.quota(resource, limits=limits) for resource in resources]}
+                for flavor in flavors
+            ],
         }
 
     def quota(self, resource: str, *, limits: bool) -> Json:
@@ -166,19 +181,32 @@ class Builder:
             spec["admissionChecksStrategy"] = {"admissionChecks": [check]}
         self.add("ClusterQueue", name, spec)
         for namespace in NAMESPACES:
-            self.add("LocalQueue", f"to-{name}", {"clusterQueue": name, "stopPolicy": "None"}, namespace=namespace)
+            self.add(
+                "LocalQueue", f"to-{name}", {"clusterQueue": name, "stopPolicy": "None"}, namespace=namespace
+            )
 
     def fungibility(self) -> Json:
         choices = ["MayStopSearch", "TryNextFlavor"]
-        fungibility = {"whenCanBorrow": self.random.choice(choices), "whenCanPreempt": self.random.choice(choices)}
+        fungibility = {
+            "whenCanBorrow": self.random.choice(choices),
+            "whenCanPreempt": self.random.choice(choices),
+        }
         if set(fungibility.values()) == {"TryNextFlavor"} and self.maybe(0.5):
-            fungibility["preference"] = self.random.choice(["BorrowingOverPreemption", "PreemptionOverBorrowing"])
+            fungibility["preference"] = self.random.choice(
+                ["BorrowingOverPreemption", "PreemptionOverBorrowing"]
+            )
         return fungibility
 
     def preemption_policy(self) -> Json:
-        policy: Json = {"withinClusterQueue": "Never", "reclaimWithinCohort": "Never", "borrowWithinCohort": {"policy": "Never"}}
+        policy: Json = {
+            "withinClusterQueue": "Never",
+            "reclaimWithinCohort": "Never",
+            "borrowWithinCohort": {"policy": "Never"},
+        }
         if self.preemption:
-            policy["withinClusterQueue"] = self.random.choice(["Never", "LowerPriority", "LowerOrNewerEqualPriority"])
+            policy["withinClusterQueue"] = self.random.choice(
+                ["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
+            )
             policy["reclaimWithinCohort"] = self.random.choice(["Never", "LowerPriority", "Any", "Any"])
             if policy["reclaimWithinCohort"] != "Never" and self.maybe(0.4):
                 policy["borrowWithinCohort"] = {"policy": "LowerPriority"}
@@ -209,9 +237,7 @@ class Builder:
         known = self.of_kind(kind) or self.of_kind("ClusterQueue")
         manifest = copy.deepcopy(self.random.choice(known))
         spec = manifest["spec"]
-        if manifest["kind"] == "LocalQueue":
-            spec["stopPolicy"] = self.random.choice(["Hold", "None"])
-        elif manifest["kind"] == "ClusterQueue" and self.maybe(0.3):
+        if manifest["kind"] == "LocalQueue" or (manifest["kind"] == "ClusterQueue" and self.maybe(0.3)):
             spec["stopPolicy"] = self.random.choice(["Hold", "None"])
         else:
             limits = bool(spec.get("cohortName") or spec.get("parentName"))
@@ -244,12 +270,18 @@ class Builder:
 
     def pod_set(self, name: str, index: int) -> Json:
         many = self.family == "partial"
-        pod_set: Json = {"name": name, "count": self.random.choice([2, 4, 7, 12] if many else [1, 1, 1, 2, 3])}
+        pod_set: Json = {
+            "name": name,
+            "count": self.random.choice([2, 4, 7, 12] if many else [1, 1, 1, 2, 3]),
+        }
         if many and self.maybe(0.7):
             pod_set["minCount"] = self.random.randint(1, pod_set["count"])
         if index and self.maybe(0.08):
             pod_set = {"name": name, "count": 0}
-        pod_set["template"] = {"metadata": {}, "spec": self.pods.spec([*([GPU] if self.gpu_flavors else []), UNKNOWN])}
+        pod_set["template"] = {
+            "metadata": {},
+            "spec": self.pods.spec([*([GPU] if self.gpu_flavors else []), UNKNOWN]),
+        }
         return pod_set
 
 
@@ -269,7 +301,11 @@ def main() -> None:
     parser.add_argument("--preemption", action="store_true")
     arguments = parser.parse_args()
     for seed in range(arguments.seed, arguments.seed + arguments.count):
-        print(json.dumps(scenario(arguments.family, seed, preemption=arguments.preemption), separators=(",", ":")))
+        print(
+            json.dumps(
+                scenario(arguments.family, seed, preemption=arguments.preemption), separators=(",", ":")
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ REQUESTS = ["1", "1", "2", "3", "500m", "1000m", "250m", "0", "1e0"]
 
 
 class Pods:
-    def __init__(self, source: random.Random, flavors: list[str], resources: list[str], *, rich: bool) -> None:
+    def __init__(
+        self, source: random.Random, flavors: list[str], resources: list[str], *, rich: bool
+    ) -> None:
         self.random = source
         self.flavors = flavors
         self.resources = [resource for resource in resources if resource != "pods"]
@@ -33,7 +35,9 @@ class Pods:
                 spec["nodeLabels"]["generation"] = self.random.choice(GENERATIONS)
         if self.maybe(0.25):
             effect = self.random.choice(["NoSchedule", "NoSchedule", "NoExecute", "PreferNoSchedule"])
-            spec["nodeTaints"] = [{"key": self.random.choice(["spot", "gpu"]), "value": "true", "effect": effect}]
+            spec["nodeTaints"] = [
+                {"key": self.random.choice(["spot", "gpu"]), "value": "true", "effect": effect}
+            ]
             if self.maybe(0.2):
                 spec["tolerations"] = [{"key": "spot", "operator": "Exists"}]
         return spec
@@ -46,7 +50,11 @@ class Pods:
             container["max"] = {"cpu": "4"}
         if self.maybe(0.2):
             container["min"] = {"cpu": "100m"}
-        return [container, {"type": "Pod", "max": {"cpu": self.random.choice(["5", "20"])}}] if self.maybe(0.3) else [container]
+        return (
+            [container, {"type": "Pod", "max": {"cpu": self.random.choice(["5", "20"])}}]
+            if self.maybe(0.3)
+            else [container]
+        )
 
     def resources_config(self) -> Json:
         """The `resources` part of the configuration."""
@@ -57,24 +65,45 @@ class Pods:
             config["excludeResourcePrefixes"] = ["vendor.io/unknown"]
         if self.rich and self.maybe(0.5):
             outputs = {self.random.choice(self.resources): self.random.choice(["1", "500m", "3m", "-1"])}
-            rule: Json = {"input": SLICE, "strategy": self.random.choice(["Retain", "Replace"]), "outputs": outputs}
+            rule: Json = {
+                "input": SLICE,
+                "strategy": self.random.choice(["Retain", "Replace"]),
+                "outputs": outputs,
+            }
             if self.maybe(0.3):
                 rule["multiplyBy"] = self.random.choice(self.resources)
             config["transformations"] = [rule]
         return config
 
     def spec(self, extra: list[str]) -> Json:
-        spec: Json = {"restartPolicy": "Never", "containers": [self.container("main", self.main_requests(extra))]}
+        spec: Json = {
+            "restartPolicy": "Never",
+            "containers": [self.container("main", self.main_requests(extra))],
+        }
         if self.rich:
             self._enrich(spec)
         if self.maybe(0.3):
             spec["tolerations"] = [self.toleration()]
         if self.maybe(0.15):
-            key, values = self.random.choice([("pool", self.flavors), ("arch", ARCHITECTURES), ("generation", GENERATIONS), ("zone", ("z",))])
+            key, values = self.random.choice(
+                [
+                    ("pool", self.flavors),
+                    ("arch", ARCHITECTURES),
+                    ("generation", GENERATIONS),
+                    ("zone", ("z",)),
+                ]
+            )
             spec["nodeSelector"] = {key: self.random.choice(values)}
         if self.maybe(0.15):
-            terms = [{"matchExpressions": [self.expression() for _ in range(self.random.choice([1, 1, 2]))]} for _ in range(self.random.choice([1, 2]))]
-            spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+            terms = [
+                {"matchExpressions": [self.expression() for _ in range(self.random.choice([1, 1, 2]))]}
+                for _ in range(self.random.choice([1, 2]))
+            ]
+            spec["affinity"] = {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
+                }
+            }
         return spec
 
     def main_requests(self, extra: list[str]) -> Json:
@@ -105,7 +134,9 @@ class Pods:
 
     def expression(self) -> Json:
         key = self.random.choice(["pool", "arch", "generation", "zone"])
-        operator = self.random.choice(["In", "In", "NotIn", "Exists", "DoesNotExist", *(("Gt", "Lt") if key == "generation" else ())])
+        operator = self.random.choice(
+            ["In", "In", "NotIn", "Exists", "DoesNotExist", *(("Gt", "Lt") if key == "generation" else ())]
+        )
         expression: Json = {"key": key, "operator": operator}
         if operator in ("In", "NotIn"):
             expression["values"] = self.random.sample([*self.flavors, *ARCHITECTURES, *GENERATIONS], 2)
@@ -126,7 +157,9 @@ class Pods:
         if self.maybe(0.3):
             spec["containers"].append(self.container("second", {"cpu": self.random.choice(["100m", "1"])}))
         if self.maybe(0.4):
-            spec["initContainers"] = [self._init_container(f"init-{i}") for i in range(self.random.randint(1, 3))]
+            spec["initContainers"] = [
+                self._init_container(f"init-{i}") for i in range(self.random.randint(1, 3))
+            ]
         if self.maybe(0.25):
             spec["runtimeClassName"] = self.random.choice(["heavy", "heavy", "missing"])
         if self.maybe(0.1):

@@ -51,7 +51,9 @@ class Preemptor:
         self.cluster = cluster
         self.settings = cluster.settings
 
-    def targets(self, workload: Workload, cluster_queue: ClusterQueue, assignment: Assignment) -> list[Target]:
+    def targets(
+        self, workload: Workload, cluster_queue: ClusterQueue, assignment: Assignment
+    ) -> list[Target]:
         """Whom to evict for an assignment that is short of quota. Source: QP-631, QP-632."""
         needed: Quantities = {}
         for i, p in assignment.pod_sets.items():
@@ -61,7 +63,9 @@ class Preemptor:
                     needed[fr] = add(needed.get(fr, 0), amount)
         return self._search(workload, cluster_queue, assignment.short_of_quota(), needed)
 
-    def simulate(self, workload: Workload, cluster_queue: ClusterQueue, fr: FlavorResource, amount: int) -> Grade:
+    def simulate(
+        self, workload: Workload, cluster_queue: ClusterQueue, fr: FlavorResource, amount: int
+    ) -> Grade:
         """What preemption could do for one flavor-resource. Source: QP-640."""
         targets = self._search(workload, cluster_queue, [fr], {fr: amount})
         with self.cluster.what_if():
@@ -73,14 +77,29 @@ class Preemptor:
         own = any(target.workload.key in cluster_queue.held for target in targets)
         return Grade(Outcome.PREEMPT if own else Outcome.RECLAIM, borrow)
 
-    def _search(self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource], needed: Quantities) -> list[Target]:
+    def _search(
+        self,
+        workload: Workload,
+        cluster_queue: ClusterQueue,
+        short: Sequence[FlavorResource],
+        needed: Quantities,
+    ) -> list[Target]:
         """Source: QP-705, QP-706."""
         if not short:
             return []
         own = self._own_candidates(workload, cluster_queue, short)
         hierarchy, priority = self._cohort_candidates(workload, cluster_queue, short, needed)
-        lists = [sorted(candidates, key=lambda c: self._order(cluster_queue, c.workload)) for candidates in (hierarchy, priority, own)]
-        sequence = [c for evicted in (True, False) for candidates in lists for c in candidates if c.workload.evicted == evicted]
+        lists = [
+            sorted(candidates, key=lambda c: self._order(cluster_queue, c.workload))
+            for candidates in (hierarchy, priority, own)
+        ]
+        sequence = [
+            c
+            for evicted in (True, False)
+            for candidates in lists
+            for c in candidates
+            if c.workload.evicted == evicted
+        ]
         if not sequence:
             return []
         for may_borrow in self._attempts(cluster_queue, short, hierarchy, priority):
@@ -89,7 +108,13 @@ class Preemptor:
                 return targets
         return []
 
-    def _attempts(self, cluster_queue: ClusterQueue, short: Sequence[FlavorResource], hierarchy: Sequence[Candidate], priority: Sequence[Candidate]) -> list[bool]:
+    def _attempts(
+        self,
+        cluster_queue: ClusterQueue,
+        short: Sequence[FlavorResource],
+        hierarchy: Sequence[Candidate],
+        priority: Sequence[Candidate],
+    ) -> list[bool]:
         """Source: QP-706."""
         node = cluster_queue.node
         above_nominal = any(node.usage.get(fr, 0) >= node.nominal(fr) for fr in short)
@@ -101,12 +126,19 @@ class Preemptor:
 
     # --- candidates
 
-    def _own_candidates(self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource]) -> list[Candidate]:
+    def _own_candidates(
+        self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource]
+    ) -> list[Candidate]:
         """Source: QP-701."""
         policy = cluster_queue.within_cluster_queue
-        return [Candidate(w, Variant.WITHIN_CLUSTER_QUEUE) for w in self._allowed(workload, cluster_queue, short, policy)]
+        return [
+            Candidate(w, Variant.WITHIN_CLUSTER_QUEUE)
+            for w in self._allowed(workload, cluster_queue, short, policy)
+        ]
 
-    def _allowed(self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource], policy: str) -> Iterator[Workload]:
+    def _allowed(
+        self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource], policy: str
+    ) -> Iterator[Workload]:
         for held in cluster_queue.held.values():
             if held.uses(short) and self._policy_allows(policy, workload, held):
                 yield held
@@ -123,7 +155,11 @@ class Preemptor:
         return policy == "LowerOrNewerEqualPriority" and newer_by > buffer
 
     def _cohort_candidates(
-        self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource], needed: Quantities
+        self,
+        workload: Workload,
+        cluster_queue: ClusterQueue,
+        short: Sequence[FlavorResource],
+        needed: Quantities,
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Candidates where the preemptor's own subtree could hold the request, and all others. Source: QP-702."""
         hierarchy: list[Candidate] = []
@@ -139,7 +175,9 @@ class Preemptor:
                     if has_advantage:
                         hierarchy.append(Candidate(candidate, Variant.HIERARCHICAL_RECLAIM, cohort))
                     else:
-                        priority.append(Candidate(candidate, self._variant(workload, cluster_queue, candidate), cohort))
+                        priority.append(
+                            Candidate(candidate, self._variant(workload, cluster_queue, candidate), cohort)
+                        )
             fits, rest = cohort.fits_in_quota(rest)
             has_advantage = has_advantage or fits
             visited = cohort
@@ -159,7 +197,9 @@ class Preemptor:
         """Source: QP-703."""
         threshold = cluster_queue.max_priority_threshold
         priority = candidate.priority(self.settings)
-        too_important = priority >= workload.priority(self.settings) or (threshold is not None and priority > threshold)
+        too_important = priority >= workload.priority(self.settings) or (
+            threshold is not None and priority > threshold
+        )
         if not cluster_queue.borrows_within_cohort or too_important:
             return Variant.RECLAIM_WITHOUT_BORROWING
         return Variant.RECLAIM_WHILE_BORROWING
@@ -168,18 +208,35 @@ class Preemptor:
         """Source: QP-611, without admission fair sharing."""
         assert candidate.admission is not None
         own = candidate.admission.cluster_queue == cluster_queue.name
-        return not candidate.evicted, own, candidate.priority(self.settings), -candidate.admission.reserved_at, candidate.uid
+        return (
+            not candidate.evicted,
+            own,
+            candidate.priority(self.settings),
+            -candidate.admission.reserved_at,
+            candidate.uid,
+        )
 
     # --- one run
 
     def _run(
-        self, cluster_queue: ClusterQueue, sequence: Sequence[Candidate], short: Sequence[FlavorResource], needed: Mapping[FlavorResource, int], may_borrow: bool
+        self,
+        cluster_queue: ClusterQueue,
+        sequence: Sequence[Candidate],
+        short: Sequence[FlavorResource],
+        needed: Mapping[FlavorResource, int],
+        may_borrow: bool,
     ) -> list[Target]:
-        """Take candidates in turn until the workload fits, then give back what was not needed. Source: QP-633, QP-708."""
+        """Take candidates in turn until the workload fits, then give back what was not needed.
+
+        Source: QP-633, QP-708.
+        """
         node = cluster_queue.node
 
         def fits() -> bool:
-            return all((may_borrow or not node.borrows_with(fr, v)) and v <= max(0, node.available(fr)) for fr, v in needed.items())
+            return all(
+                (may_borrow or not node.borrows_with(fr, v)) and v <= max(0, node.available(fr))
+                for fr, v in needed.items()
+            )
 
         taken: list[Candidate] = []
         with self.cluster.what_if():
@@ -193,7 +250,13 @@ class Preemptor:
                     return [Target(c.workload, REASONS[c.variant]) for c in taken]
         return []
 
-    def _is_valid(self, cluster_queue: ClusterQueue, candidate: Candidate, short: Sequence[FlavorResource], may_borrow: bool) -> bool:
+    def _is_valid(
+        self,
+        cluster_queue: ClusterQueue,
+        candidate: Candidate,
+        short: Sequence[FlavorResource],
+        may_borrow: bool,
+    ) -> bool:
         """Source: QP-707."""
         holder = self.cluster.holder(candidate.workload)
         if holder is cluster_queue:

@@ -1,4 +1,7 @@
-"""What waits in a ClusterQueue: the heap, the parked set, and what moves a workload from one to the other. Source: QC-10 to QC-47."""
+"""What waits in a ClusterQueue: the heap, the parked set, and what moves a workload from one to the other.
+
+Source: QC-10 to QC-47.
+"""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -56,7 +59,10 @@ class PendingQueue:
 
     def is_preemptor(self, workload: Workload) -> bool:
         """Source: QC-18."""
-        return self.preemptor is not None and (self.preemptor.key, self.preemptor.generation) == (workload.key, workload.generation)
+        return self.preemptor is not None and (self.preemptor.key, self.preemptor.generation) == (
+            workload.key,
+            workload.generation,
+        )
 
     def add_or_update(self, workload: Workload, *, changed: bool = True) -> None:
         """An object event brought it. Source: QC-20, QC-27."""

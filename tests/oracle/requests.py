@@ -1,4 +1,7 @@
-"""From pod specs to requested amounts, and whether a pod spec may be admitted at all. Source: QC-61, QC-64 to QC-68, QC-77 to QC-80."""
+"""From pod specs to requested amounts, and whether a pod spec may be admitted at all.
+
+Source: QC-61, QC-64 to QC-68, QC-77 to QC-80.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -34,7 +37,9 @@ class LimitSummary:
             self.min[resource] = max(text, self.min.get(resource, text), key=parse)
 
 
-def adjust(spec: Manifest, runtime_classes: Mapping[str, Manifest], limit_ranges: Iterable[Manifest]) -> dict[str, Any]:
+def adjust(
+    spec: Manifest, runtime_classes: Mapping[str, Manifest], limit_ranges: Iterable[Manifest]
+) -> dict[str, Any]:
     """The pod spec as the scheduler sees it: overhead, defaults of LimitRanges, limits as requests. Source: QC-64."""
     adjusted = dict(spec)
     runtime_class = runtime_classes.get(spec.get("runtimeClassName") or "")
@@ -46,7 +51,10 @@ def adjust(spec: Manifest, runtime_classes: Mapping[str, Manifest], limit_ranges
     defaults = LimitSummary(ranges, "Container")
     for field in ("initContainers", "containers"):
         if spec.get(field):
-            adjusted[field] = [{**container, "resources": fill(container.get("resources") or {}, defaults)} for container in spec[field]]
+            adjusted[field] = [
+                {**container, "resources": fill(container.get("resources") or {}, defaults)}
+                for container in spec[field]
+            ]
     if spec.get("resources"):
         adjusted["resources"] = fill(spec["resources"], LimitSummary(ranges, "Pod"))
     return adjusted
@@ -98,7 +106,15 @@ def pod_requests(spec: Manifest) -> Amounts:
 
 def transform(requests: Amounts, settings: Settings) -> Amounts:
     """Drop excluded resources, then apply `resources.transformations`. Source: QC-67, QC-68."""
-    kept = {resource: value for resource, value in requests.items() if not resource.startswith(settings.excluded_prefixes)} if settings.excluded_prefixes else dict(requests)
+    kept = (
+        {
+            resource: value
+            for resource, value in requests.items()
+            if not resource.startswith(settings.excluded_prefixes)
+        }
+        if settings.excluded_prefixes
+        else dict(requests)
+    )
     retained: Amounts = {}
     generated: Amounts = {}
     for resource, value in kept.items():
@@ -107,14 +123,18 @@ def transform(requests: Amounts, settings: Settings) -> Amounts:
             retained[resource] = value
         if rule is not None:
             scaled = value * kept.get(rule.get("multiplyBy") or "", Fraction(1))
-            generated = plus(generated, {output: scaled * factor for output, factor in exact(rule.get("outputs")).items()})
+            generated = plus(
+                generated, {output: scaled * factor for output, factor in exact(rule.get("outputs")).items()}
+            )
     return plus(retained, {resource: max(Fraction(0), value) for resource, value in generated.items()})
 
 
 def totals(adjusted: Manifest, count: int, settings: Settings) -> dict[str, int]:
     """Units that a pod set of `count` pods asks for. Source: QC-61, QP-104."""
     per_pod = transform(pod_requests(adjusted), settings)
-    return {resource: multiply(max(0, to_units(resource, value)), count) for resource, value in per_pod.items()}
+    return {
+        resource: multiply(max(0, to_units(resource, value)), count) for resource, value in per_pod.items()
+    }
 
 
 def is_admissible(adjusted: Manifest, limit_ranges: Iterable[Manifest]) -> bool:
@@ -138,7 +158,9 @@ def is_admissible(adjusted: Manifest, limit_ranges: Iterable[Manifest]) -> bool:
 
 def exceeds(requests: Written | None, limits: Written | None) -> bool:
     asked, allowed = requests or {}, limits or {}
-    return any(request_value(r, asked[r]) > request_value(r, allowed[r]) for r in asked.keys() & allowed.keys())
+    return any(
+        request_value(r, asked[r]) > request_value(r, allowed[r]) for r in asked.keys() & allowed.keys()
+    )
 
 
 def above(left: Amounts, right: Amounts) -> bool:

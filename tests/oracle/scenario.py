@@ -1,4 +1,8 @@
-"""Replay a scenario of the conformance corpus: `run` answers in the form of its `expect`, `normalise` makes two answers comparable."""
+"""Replay a scenario of the conformance corpus.
+
+`run` answers in the form of its `expect`, `normalise` makes two answers comparable,
+`unsupported` names what is missing.
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -15,7 +19,19 @@ Json: TypeAlias = dict[str, Any]
 EPOCH = milliseconds("2026-01-01T00:00:00Z")
 CYCLE_LIMIT = 400
 IDLE_LIMIT = 3
-KINDS = frozenset({"AdmissionCheck", "ClusterQueue", "Cohort", "LimitRange", "LocalQueue", "Namespace", "ResourceFlavor", "RuntimeClass", "Workload"})
+KINDS = frozenset(
+    {
+        "AdmissionCheck",
+        "ClusterQueue",
+        "Cohort",
+        "LimitRange",
+        "LocalQueue",
+        "Namespace",
+        "ResourceFlavor",
+        "RuntimeClass",
+        "Workload",
+    }
+)
 UPDATABLE = frozenset({"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Workload"})
 SLICE = "kueue.x-k8s.io/workload-slice-replacement-for"
 
@@ -61,9 +77,13 @@ def run_step(world: World, step: Mapping[str, Any]) -> Json:
 def describe_cycle(decisions: Decisions) -> Json:
     cycle: Json = {}
     if decisions.admitted:
-        cycle["admitted"] = sorted(map(describe_admission, decisions.admitted), key=lambda a: str(a["workload"]))
+        cycle["admitted"] = sorted(
+            map(describe_admission, decisions.admitted), key=lambda a: str(a["workload"])
+        )
     if decisions.preempted:
-        cycle["preempted"] = [{"workload": key, "reason": target.reason} for key, target in sorted(decisions.preempted.items())]
+        cycle["preempted"] = [
+            {"workload": key, "reason": target.reason} for key, target in sorted(decisions.preempted.items())
+        ]
     return cycle
 
 
@@ -79,15 +99,25 @@ def describe_admission(entry: Entry) -> Json:
     ]
     flavors = {choice.flavor for p in entry.assignment.pod_sets.values() for choice in p.flavors.values()}
     waits = entry.cluster_queue.needs_checks(flavors)
-    return {"workload": entry.workload.key, "clusterQueue": entry.cluster_queue.name, "podSets": pod_sets, "admitted": not waits}
+    return {
+        "workload": entry.workload.key,
+        "clusterQueue": entry.cluster_queue.name,
+        "podSets": pod_sets,
+        "admitted": not waits,
+    }
 
 
 def describe_state(world: World) -> Json:
     cluster_queues = sorted(world.cluster.cluster_queues.items())
     usage = {
-        name: {"/".join(fr): amount for fr, amount in c.node.usage.items() if amount and fr in c.node.quotas.nominal} for name, c in cluster_queues
+        name: {
+            "/".join(fr): amount
+            for fr, amount in c.node.usage.items()
+            if amount and fr in c.node.quotas.nominal
+        }
+        for name, c in cluster_queues
     }
-    maps = {
+    maps: Json = {
         "active": {name: sorted(c.pending.heap) for name, c in cluster_queues},
         "inadmissible": {name: sorted(c.pending.parked) for name, c in cluster_queues},
         "usage": usage,
@@ -98,14 +128,18 @@ def describe_state(world: World) -> Json:
 
 def normalise(step: Mapping[str, Any]) -> Json:
     """A step as it is compared: without words, amounts as numbers, lists in order, empty things left out."""
-    compared = {key: value for key, value in step.items() if key != "messages" and value not in (None, {}, [], False)}
+    compared = {
+        key: value for key, value in step.items() if key != "messages" and value not in (None, {}, [], False)
+    }
     cycles = [{key: value for key, value in cycle.items() if value} for cycle in step.get("cycles") or ()]
     while cycles and not cycles[-1]:
         cycles.pop()
     for cycle in cycles:
         for field in ("admitted", "moved"):
             if field in cycle:
-                cycle[field] = sorted(map(normalise_admission, cycle[field]), key=lambda a: str(a["workload"]))
+                cycle[field] = sorted(
+                    map(normalise_admission, cycle[field]), key=lambda a: str(a["workload"])
+                )
     for field in ("active", "inadmissible"):
         if field in compared:
             compared[field] = {name: sorted(keys) for name, keys in compared[field].items() if keys}
@@ -115,7 +149,10 @@ def normalise(step: Mapping[str, Any]) -> Json:
 def normalise_admission(admission: Mapping[str, Any]) -> Json:
     pod_sets = []
     for pod_set in admission["podSets"]:
-        usage = {r: v if isinstance(v, int) else request_value(r, v) for r, v in (pod_set.get("usage") or {}).items()}
+        usage = {
+            r: v if isinstance(v, int) else request_value(r, v)
+            for r, v in (pod_set.get("usage") or {}).items()
+        }
         pod_sets.append({**pod_set, "flavors": pod_set.get("flavors") or {}, "usage": usage})
     return {**admission, "podSets": pod_sets}
 
@@ -158,7 +195,9 @@ def unsupported_manifest(manifest: Mapping[str, Any]) -> str | None:
     requests = [pod_set.get("topologyRequest") or {} for pod_set in spec.get("podSets") or ()]
     if any(set(request) - {"podSetGroupName"} for request in requests):
         return "topology"
-    if any((pod_set["template"].get("spec") or {}).get("resourceClaims") for pod_set in spec.get("podSets") or ()):
+    if any(
+        (pod_set["template"].get("spec") or {}).get("resourceClaims") for pod_set in spec.get("podSets") or ()
+    ):
         return "resource claims"
     return None
 

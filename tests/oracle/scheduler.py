@@ -1,4 +1,7 @@
-"""One scheduling cycle: heads, nomination, order, each entry in turn, requeue. Source: QC-88 to QC-148, QP-800 to QP-808."""
+"""One scheduling cycle: heads, nomination, order, each entry in turn, requeue.
+
+Source: QC-88 to QC-148, QP-800 to QP-808.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +47,7 @@ class Scheduler:
         self.cycle = 0
 
     def run(self, now: int) -> Decisions:
-        """Decide; admitted workloads hold their quota afterwards, nothing else has changed but the heads popped. Source: QC-89."""
+        """Decide; afterwards admitted workloads hold quota, and the heads popped are in no queue. Source: QC-89."""
         self.cycle += 1
         decisions = Decisions()
         entries = []
@@ -98,16 +101,28 @@ class Scheduler:
         if workload.record is not None and self._is_outdated(workload.record, entry):
             workload.record = None
         assigner = Assigner(
-            self.cluster, cluster_queue, workload, lambda fr, amount: self.preemptor.simulate(workload, cluster_queue, fr, amount), pinned
+            self.cluster,
+            cluster_queue,
+            workload,
+            lambda fr, amount: self.preemptor.simulate(workload, cluster_queue, fr, amount),
+            pinned,
         )
 
         def probe(counts: Sequence[int] | None) -> tuple[Assignment, list[Target], bool]:
             assignment = assigner.assign(counts)
-            targets = self.preemptor.targets(workload, cluster_queue, assignment) if assignment.mode == Mode.PREEMPT else []
+            targets = (
+                self.preemptor.targets(workload, cluster_queue, assignment)
+                if assignment.mode == Mode.PREEMPT
+                else []
+            )
             return assignment, targets, assignment.mode == Mode.FIT or bool(targets)
 
         entry.assignment, entry.targets, accepted = probe(None)
-        if not accepted and self.settings.enabled("PartialAdmission") and workload.can_be_partially_admitted():
+        if (
+            not accepted
+            and self.settings.enabled("PartialAdmission")
+            and workload.can_be_partially_admitted()
+        ):
             reduced = self._reduce(workload, probe)
             if reduced is not None:
                 entry.assignment, entry.targets = reduced
@@ -131,7 +146,9 @@ class Scheduler:
         last: tuple[int, Assignment, list[Target]] | None = None
         while low < high:
             middle = (low + high) // 2
-            assignment, targets, accepted = probe([count - part * middle // total for count, part in zip(counts, slack, strict=True)])
+            assignment, targets, accepted = probe(
+                [count - part * middle // total for count, part in zip(counts, slack, strict=True)]
+            )
             if accepted:
                 high, last = middle, (middle, assignment, targets)
             else:
@@ -144,13 +161,21 @@ class Scheduler:
         first = entry.is_preemptor and self.settings.enabled("PrioritizePreemptorWorkloads")
         by_priority = self.settings.enabled("PrioritySortingWithinCohort")
         priority = workload.priority(self.settings) if by_priority else 0
-        return not first, entry.assignment.borrowing, -priority, workload.queue_time(self.settings), workload.uid
+        return (
+            not first,
+            entry.assignment.borrowing,
+            -priority,
+            workload.queue_time(self.settings),
+            workload.uid,
+        )
 
     # --- processing
 
     def _process(self, entry: Entry, victims: dict[str, Workload], decisions: Decisions) -> None:
         """Decide on one entry, given those before it. Source: QC-115 to QC-134, QP-808."""
-        if self.settings.enabled("RecomputeAssignmentUponPreemptionTargetsOverlap") and self._overlaps(entry, victims):
+        if self.settings.enabled("RecomputeAssignmentUponPreemptionTargetsOverlap") and self._overlaps(
+            entry, victims
+        ):
             self._recompute(entry, victims)
         mode = entry.assignment.mode
         if mode == Mode.NO_FIT:
@@ -196,7 +221,10 @@ class Scheduler:
         with self.cluster.what_if():
             for workload in gone.values():
                 self.cluster.remove_usage(workload)
-            return all(max(0, entry.cluster_queue.node.available(fr)) >= amount for fr, amount in entry.assignment.usage.items())
+            return all(
+                max(0, entry.cluster_queue.node.available(fr)) >= amount
+                for fr, amount in entry.assignment.usage.items()
+            )
 
     def _book(self, entry: Entry, usage: Quantities) -> None:
         for fr, amount in usage.items():

@@ -18,10 +18,16 @@ DEFAULT_GATES = {
     "SchedulingEquivalenceHashing": True,
 }
 # Gates without effect on scenarios that this oracle takes: they act in fair sharing or on topology alone.
-HARMLESS_GATES = frozenset({
-    "FairSharingPreemptWithinNominal", "FairSharingPrioritizeNonBorrowing", "TASBalancedPlacement", "TASFailedNodeReplacementFailFast", "TASProfileMixed",
-    "TASRecomputeAssignmentWithinSchedulingCycle",
-})  # fmt: skip
+HARMLESS_GATES = frozenset(
+    {
+        "FairSharingPreemptWithinNominal",
+        "FairSharingPrioritizeNonBorrowing",
+        "TASBalancedPlacement",
+        "TASFailedNodeReplacementFailFast",
+        "TASProfileMixed",
+        "TASRecomputeAssignmentWithinSchedulingCycle",
+    }
+)
 
 
 @dataclass(frozen=True)

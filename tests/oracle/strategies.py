@@ -79,7 +79,9 @@ def any_amounts() -> st.SearchStrategy[int]:
 def quotas(draw: st.DrawFn, values: st.SearchStrategy[int], *, has_parent: bool) -> Quotas:
     """Nominal quotas for some columns, with limits only where a parent could lend or borrow."""
     nominal = draw(st.dictionaries(st.sampled_from(COLUMNS), values))
-    limits = st.dictionaries(st.sampled_from(sorted(nominal)), values) if nominal and has_parent else st.just({})
+    limits = (
+        st.dictionaries(st.sampled_from(sorted(nominal)), values) if nominal and has_parent else st.just({})
+    )
     return Quotas(nominal, draw(limits), draw(limits))
 
 
@@ -96,16 +98,26 @@ def forests(draw: st.DrawFn, values: st.SearchStrategy[int] | None = None, *, la
     for i in range(draw(st.integers(1, largest))):
         cohort = draw(st.sampled_from([None, *names]))
         usage = draw(st.dictionaries(st.sampled_from(COLUMNS), values))
-        rows.append(ClusterQueueRow(f"queue-{i}", cohort, draw(quotas(values, has_parent=cohort is not None)), usage))
-    change = st.builds(Change, st.sampled_from([row.name for row in rows]), st.sampled_from(COLUMNS), values, st.booleans())
+        rows.append(
+            ClusterQueueRow(f"queue-{i}", cohort, draw(quotas(values, has_parent=cohort is not None)), usage)
+        )
+    change = st.builds(
+        Change, st.sampled_from([row.name for row in rows]), st.sampled_from(COLUMNS), values, st.booleans()
+    )
     return ForestCase(tuple(cohorts), tuple(rows), tuple(draw(st.lists(change, max_size=8))))
 
 
 def quantities() -> st.SearchStrategy[str]:
     """Written quantities: zeros, fractions, negative ones, and some beyond int64."""
     plain = st.integers(-5, 50).map(str)
-    suffixed = st.tuples(st.integers(0, 5000), st.sampled_from(["m", "", "k", "Ki", "Mi", "Gi"])).map(lambda t: f"{t[0]}{t[1]}")
-    return st.one_of(plain, suffixed, st.sampled_from(["0", "0.5", "1e3", "100u", "10E", "16Ei", "-1", "9223372036854775807"]))
+    suffixed = st.tuples(st.integers(0, 5000), st.sampled_from(["m", "", "k", "Ki", "Mi", "Gi"])).map(
+        lambda t: f"{t[0]}{t[1]}"
+    )
+    return st.one_of(
+        plain,
+        suffixed,
+        st.sampled_from(["0", "0.5", "1e3", "100u", "10E", "16Ei", "-1", "9223372036854775807"]),
+    )
 
 
 @st.composite
@@ -117,7 +129,11 @@ def workloads(draw: st.DrawFn, queue: str = "queue", namespace: str = "default")
         count = draw(st.one_of(st.integers(0, 5), st.sampled_from([150_000, 2**31 - 1])))
         requests = draw(st.dictionaries(resource, quantities(), max_size=3))
         spec = {"containers": [{"name": "main", "resources": {"requests": requests}}]}
-        pod_set: dict[str, Any] = {"name": f"set-{i}", "count": count, "template": {"metadata": {}, "spec": spec}}
+        pod_set: dict[str, Any] = {
+            "name": f"set-{i}",
+            "count": count,
+            "template": {"metadata": {}, "spec": spec},
+        }
         if count and draw(st.booleans()):
             pod_set["minCount"] = draw(st.integers(1, count))
         pod_sets.append(pod_set)
@@ -131,5 +147,10 @@ def workloads(draw: st.DrawFn, queue: str = "queue", namespace: str = "default")
             "uid": f"uid-{number:03d}",
             "creationTimestamp": f"2026-01-01T00:00:{draw(st.integers(0, 59)):02d}Z",
         },
-        "spec": {"active": True, "queueName": queue, "priority": draw(st.integers(-(2**31), 2**31 - 1)), "podSets": pod_sets},
+        "spec": {
+            "active": True,
+            "queueName": queue,
+            "priority": draw(st.integers(-(2**31), 2**31 - 1)),
+            "podSets": pod_sets,
+        },
     }

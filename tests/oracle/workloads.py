@@ -90,9 +90,16 @@ class Workload:
     def is_admissible(self) -> bool:
         """Whether it may be queued. Source: QC-56."""
         gated = bool(self.annotations.get("kueue.x-k8s.io/admission-gated-by"))
-        return not self.finished and self.admission is None and self.spec.get("active") is not False and not gated
+        return (
+            not self.finished
+            and self.admission is None
+            and self.spec.get("active") is not False
+            and not gated
+        )
 
-    def rebuild(self, settings: Settings, runtime_classes: Mapping[str, Manifest], limit_ranges: Iterable[Manifest]) -> None:
+    def rebuild(
+        self, settings: Settings, runtime_classes: Mapping[str, Manifest], limit_ranges: Iterable[Manifest]
+    ) -> None:
         """Compute pod sets and shape anew, as is done at each event and requeue. Source: QC-44, QC-61, QC-64."""
         ranges = list(limit_ranges)
         self.pod_sets = []
@@ -107,7 +114,8 @@ class Workload:
     def _shape(self, settings: Settings) -> Hashable:
         """What makes workloads equivalent. Source: QC-42."""
         pod_sets = tuple(
-            (p.name, p.count, p.min_count, p.group, frozenset(p.requests.items()), pod_shape(p.spec)) for p in self.pod_sets
+            (p.name, p.count, p.min_count, p.group, frozenset(p.requests.items()), pod_shape(p.spec))
+            for p in self.pod_sets
         )
         return pod_sets, self.priority(settings)
 
@@ -124,7 +132,11 @@ class Workload:
 
     def queue_time(self, settings: Settings) -> int:
         """Source: QC-12, QP-602, where nothing is evicted but by preemption."""
-        if not settings.enabled("PrioritySortingWithinCohort") and self.preempted and self.preempted[0] == "InCohortReclaimWhileBorrowing":
+        if (
+            not settings.enabled("PrioritySortingWithinCohort")
+            and self.preempted
+            and self.preempted[0] == "InCohortReclaimWhileBorrowing"
+        ):
             return self.preempted[1] + 1
         return self.created
 
@@ -139,11 +151,27 @@ class Workload:
 def pod_shape(spec: Manifest) -> Hashable:
     """Source: QC-42. Quantities are compared as upstream writes them, so that 1Gi and 1073741824 differ."""
     containers = tuple(
-        tuple((written(c["resources"].get("requests")), freeze(c.get("ports"))) for c in spec.get(field) or ()) for field in ("initContainers", "containers")
+        tuple(
+            (written(c["resources"].get("requests")), freeze(c.get("ports"))) for c in spec.get(field) or ()
+        )
+        for field in ("initContainers", "containers")
     )
-    plain = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "resourceClaims")
+    plain = (
+        "nodeSelector",
+        "affinity",
+        "tolerations",
+        "runtimeClassName",
+        "priority",
+        "topologySpreadConstraints",
+        "resourceClaims",
+    )
     pod_level = written((spec.get("resources") or {}).get("requests"))
-    return containers, tuple(freeze(spec.get(field)) for field in plain), written(spec.get("overhead")), pod_level
+    return (
+        containers,
+        tuple(freeze(spec.get(field)) for field in plain),
+        written(spec.get("overhead")),
+        pod_level,
+    )
 
 
 def written(quantities: Mapping[str, Any] | None) -> Hashable:

@@ -1,9 +1,10 @@
-"""Everything around the scheduler that a scenario plays: objects that come and go, and what the controllers do after a cycle.
+"""What a scenario plays around the scheduler: objects that come and go, and what the controllers do after a cycle.
 
 Source: the corpus README; QC-6 to QC-9, QC-19, QC-28, QC-34, QC-154.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from tests.oracle.cluster import Cluster, ClusterQueue
@@ -21,14 +22,16 @@ class World:
         self.scheduler = Scheduler(self.cluster)
         self.local_queues: dict[str, Manifest] = {}
         self.workloads: dict[str, Workload] = {}
-        self.to_flush: set[str] = set()  # ClusterQueues whose parked workloads move back before the next cycle
+        self.to_flush: set[str] = (
+            set()
+        )  # ClusterQueues whose parked workloads move back before the next cycle
         self.stopping: set[str] = set()  # evicted workloads that still hold quota
         self.now = now
 
     # --- objects
 
     def create(self, manifest: Manifest) -> None:
-        kind, metadata, spec = manifest["kind"], manifest["metadata"], manifest.get("spec") or {}
+        kind, metadata = manifest["kind"], manifest["metadata"]
         name = metadata["name"]
         if kind == "Namespace":
             self.cluster.namespaces[name] = metadata.get("labels") or {}
@@ -38,7 +41,9 @@ class World:
             self.cluster.runtime_classes[name] = manifest
         elif kind == "AdmissionCheck":
             conditions = (manifest.get("status") or {}).get("conditions") or ()
-            self.cluster.checks[name] = any(c["type"] == "Active" and c["status"] == "True" for c in conditions)
+            self.cluster.checks[name] = any(
+                c["type"] == "Active" and c["status"] == "True" for c in conditions
+            )
             self.cluster.refresh_activity()
         elif kind == "LocalQueue":
             self.local_queues[f"{metadata['namespace']}/{name}"] = {}
@@ -96,7 +101,11 @@ class World:
         return self.cluster.cluster_queues.get(local_queue["clusterQueue"])
 
     def _queued_in(self, cluster_queue: ClusterQueue) -> list[Workload]:
-        return [w for w in self.workloads.values() if w.is_admissible and self.cluster_queue_of(w) is cluster_queue]
+        return [
+            w
+            for w in self.workloads.values()
+            if w.is_admissible and self.cluster_queue_of(w) is cluster_queue
+        ]
 
     def _rebuild(self, workload: Workload) -> None:
         limits = self.cluster.limit_ranges.get(workload.namespace, [])
@@ -171,14 +180,14 @@ class World:
         """Carry out what is pending of "move parked workloads back". Source: QC-37."""
         for name in self.to_flush:
             cluster_queue = self.cluster.cluster_queues[name]
-            cluster_queue.pending.flush(lambda namespace, c=cluster_queue: self.cluster.admits_namespace(c, namespace))  # type: ignore[misc]
+            cluster_queue.pending.flush(partial(self.cluster.admits_namespace, cluster_queue))
         self.to_flush.clear()
 
     def has_heads(self) -> bool:
         return any(c.pending.heap and self.cluster.is_active(c) for c in self.cluster.cluster_queues.values())
 
     def cycle(self) -> Decisions:
-        """Run a cycle, then observe admissions and end evictions, a second apart. `preempted` keeps only new victims."""
+        """Run a cycle, observe admissions, end evictions a second apart; `preempted` keeps new victims only."""
         decisions = self.scheduler.run(self.now)
         for entry in decisions.requeued:
             self._rebuild(entry.workload)
@@ -186,7 +195,9 @@ class World:
         for entry in decisions.admitted:
             entry.cluster_queue.pending.delete(entry.workload.key)
             entry.cluster_queue.generation += 1
-        decisions.preempted = {key: target for key, target in decisions.preempted.items() if not target.workload.evicted}
+        decisions.preempted = {
+            key: target for key, target in decisions.preempted.items() if not target.workload.evicted
+        }
         for _, target in sorted(decisions.preempted.items()):
             target.workload.evicted = True
             target.workload.preempted = target.reason, self.now
@@ -220,7 +231,10 @@ class World:
 
     def places(self) -> list[tuple[str, Iterable[str], Iterable[str]]]:
         """Per ClusterQueue what its heap and its parked set hold."""
-        return [(name, sorted(c.pending.heap), sorted(c.pending.parked)) for name, c in sorted(self.cluster.cluster_queues.items())]
+        return [
+            (name, sorted(c.pending.heap), sorted(c.pending.parked))
+            for name, c in sorted(self.cluster.cluster_queues.items())
+        ]
 
 
 def is_held(local_queue: Manifest) -> bool:

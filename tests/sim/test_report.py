@@ -196,9 +196,9 @@ def test_many_workloads_are_shortened_and_summed_up() -> None:
         made.admitted_ns = START + number * SECOND
         rows.append(made)
     got = text(result(rows))
-    assert "w-0049" in got
-    assert "w-0050" not in got
-    assert "... and 250 more workloads: --json lists all of them." in got
+    assert "w-0019" in got
+    assert "w-0020" not in got
+    assert "... and 280 more workloads: --json lists all of them." in got
     summary = got[got.index("Waiting time by priority") :]
     assert line_with(summary, "200 ")[:3] == ["200", "100", "100"]
     assert line_with(summary, "50 ") == words("50 200 200 0 2m30s 2m29s 4m29s 4m56s 4m59s")

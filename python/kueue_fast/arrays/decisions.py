@@ -49,7 +49,7 @@ class PodSetAssignment(NamedTuple):
     """What one pod set got: pods, the flavor of each resource, and the total amounts in kernel units."""
 
     name: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
     flavors: dict[str, str]
     usage: dict[str, int]
 

@@ -28,7 +28,7 @@ class PodSetFacts(NamedTuple):
 
     name: str
     template: Template
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
     min_count: int | None
     topology_request: PodSetTopologyRequest | None
     reclaimed: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from kueue_fast.arrays.quota_tree import Quota, Quotas
 from kueue_fast.arrays.ranges import Ranges
 from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.model.quantities import quota_value
+
+if TYPE_CHECKING:
+    from kueuecore._forest import Vector
 
 TRY_NEXT_FLAVOR = "TryNextFlavor"
 PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
@@ -101,9 +105,9 @@ class ResourceGroups:
         kernel.reclaims_any[row] = bool(preemption and preemption.reclaim_within_cohort == ANY)
 
 
-def _grown(array: np.ndarray, size: int) -> np.ndarray:
+def _grown(array: Vector, size: int) -> Vector:
     if size <= array.shape[0]:
         return array
     larger = np.zeros(size + size // 2 + 4, np.int32)
-    larger[: array.shape[0]] = array
+    larger[: array.shape[0]] = np.asarray(array)
     return larger

@@ -59,6 +59,7 @@ class Tables:
             for rank, (_, resource) in enumerate(by_hash):
                 ranks[resource] = rank
             self.flavors.resource_rank = ranks
+            self.forest.reserve_resources(len(by_hash))
         return index
 
     def flavor(self, name: str) -> int:
@@ -84,6 +85,7 @@ class Tables:
         if len(self.columns) > known:
             self.forest.reserve(len(self.nodes), len(self.columns))
             self.flavors.column[flavor, resource] = column
+            self.forest.column_resource[column] = resource
         return column
 
     def eligibility_class(self) -> int:

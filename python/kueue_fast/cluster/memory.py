@@ -264,7 +264,8 @@ class MemoryCluster:
         self._unlink(key, obj)
         self._resource_version += 1
         self._emit(WatchEvent(Change.DELETED, obj, None))
-        for dependent in list(self._dependents.pop(uid, ())):
+        # The index keeps what stays for its finalizers, so that whoever has to remove them finds it.
+        for dependent in list(self._dependents.get(uid, ())):
             follower = self._objects.get(dependent[0], {}).get(dependent)
             if follower is None:
                 continue

@@ -37,6 +37,7 @@ __all__ = [
     "UpdateWorkload",
     "UpdateWorkloadStatus",
     "View",
+    "finalize",
     "reconcile",
 ]
 
@@ -207,20 +208,38 @@ def follow_queue(job: KubernetesObject, workload: Workload) -> Action | None:
     )
 
 
+def finalize(workload: Workload, now_ns: int) -> Action | None:
+    """The next step for a Workload whose job is gone: it ends, and then may be deleted. Source: JS-061."""
+    if not workload.metadata.deletion_timestamp:
+        done = finish.finished(workload, finish.OWNER_NOT_FOUND, "The owner is gone", now_ns)
+        if done is not None:
+            return UpdateWorkloadStatus(done, None)
+    released = without_finalizer(workload)
+    return None if released is None else UpdateWorkload(released, None)
+
+
 def release(
     job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int
 ) -> Action | None:
     """A finished Workload loses the finalizer, so that it can be deleted. Source: JS-066."""
+    released = without_finalizer(workload)
+    if released is None:
+        return None
+    # A job that has ended got its event when the Workload was finished for it.
+    event = (
+        None if integration.finished(job) is not None else finished_event(job, integration, workload, now_ns)
+    )
+    return UpdateWorkload(released, event)
+
+
+def without_finalizer(workload: Workload) -> Workload | None:
+    """The Workload without Kueue's finalizer, None when it has none."""
     finalizers = workload.metadata.finalizers or []
     if names.RESOURCE_IN_USE_FINALIZER not in finalizers:
         return None
     kept = [name for name in finalizers if name != names.RESOURCE_IN_USE_FINALIZER]
     metadata = msgspec.structs.replace(workload.metadata, finalizers=kept or None)
-    # A job that has ended got its event when the Workload was finished for it.
-    event = (
-        None if integration.finished(job) is not None else finished_event(job, integration, workload, now_ns)
-    )
-    return UpdateWorkload(msgspec.structs.replace(workload, metadata=metadata), event)
+    return msgspec.structs.replace(workload, metadata=metadata)
 
 
 def finished_event(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Event:

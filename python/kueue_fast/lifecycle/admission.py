@@ -101,8 +101,7 @@ def admitted(workload: Workload, decision: Decision, now_ns: int, reasons: Reaso
     """
     status = writable_status(workload)
     set_reservation(workload, status, to_admission(decision), now_ns)
-    listed = {check.name for check in status.admission_checks or ()}
-    if all(name in listed for name in decision.checks):
+    if not missing_checks(status, decision.checks):
         sync_admitted(workload, status, now_ns, reasons)
     return with_status(workload, status)
 
@@ -166,7 +165,7 @@ def assigned_flavors(admission: Admission) -> set[str]:
     }
 
 
-def missing_checks(status: WorkloadStatus | None, required: Iterable[str]) -> list[str]:
+def missing_checks(status: WorkloadStatus, required: Iterable[str]) -> list[str]:
     """Required checks that the status does not list, in the order given. Source: QC-137."""
-    listed = {check.name for check in (status.admission_checks or ())} if status is not None else set()
+    listed = {check.name for check in status.admission_checks or ()}
     return [name for name in required if name not in listed]

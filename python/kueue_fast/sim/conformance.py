@@ -86,11 +86,6 @@ class _World:
 
     # ---- changes of a step ----
 
-    def _signal(self, kind: str) -> None:
-        """Has every ClusterQueue look at its parked workloads again, where the corpus does so."""
-        if kind in _SIGNALLING:
-            self._engine.retry_all()
-
     def create(self, manifest: Mapping[str, Any]) -> None:
         new = decode_object(manifest)
         self._put(_reference(new), new)
@@ -134,6 +129,11 @@ class _World:
         self._engine.upsert(new, self._now)
         self._signal(new.KIND)
 
+    def _signal(self, kind: str) -> None:
+        """Has every ClusterQueue look at its parked workloads again, where the corpus does so."""
+        if kind in _SIGNALLING:
+            self._engine.retry_all()
+
     # ---- cycles ----
 
     def run(self, step: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,16 +172,13 @@ class _World:
         timer = self._timer
         start = timer.clock() if timer else 0
         cycle = self._engine.cycle(self._now)
-        admissions = cycle.admitted
-        # Lists made on demand count as part of the cycle.
-        _ = cycle.requeued
         if timer:
             timer.spent_ns += timer.clock() - start
             timer.cycles += 1
-        if cycle.preempted or cycle.evicted or cycle.replaced or cycle.moved:
+        if any((cycle.preempted, cycle.evicted, cycle.replaced, cycle.moved)):
             raise Unsupported("evictions are not replayed yet")
         decided = []
-        for admission in sorted(admissions, key=lambda admission: admission.workload):
+        for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
             reference = f"Workload/{admission.workload}"
             workload = admitted(self._objects[reference], admission, self._now)
             self._put(reference, workload)

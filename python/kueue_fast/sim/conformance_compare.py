@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from kueuecore._quantity import as_fraction
+from kueue_fast.model.quantities import as_fraction
 
 __all__ = ["first_difference"]
 

@@ -174,6 +174,8 @@ class JobController:
         job: Job = event.object
         if event.change is Change.DELETED:
             self._runner.stopped(job.metadata.uid or "")
+            for workload in self._workloads_of(job):
+                self._finalize(workload)
             return
         was_held = event.old is None or bool(event.old.spec.suspend)
         if job.spec.suspend and not was_held:
@@ -197,10 +199,7 @@ class JobController:
         job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
         if job is None:
             return
-        workload = next(
-            (each for each in self._cluster.dependents(job.metadata.uid or "") if each.KIND == Workload.KIND),
-            None,
-        )
+        workload = next(iter(self._workloads_of(job)), None)
         action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
         match action:
             case None:
@@ -221,6 +220,24 @@ class JobController:
             case reconciler.UpdateWorkloadStatus(changed, event):
                 self._record_if(event)
                 self._cluster.update_status(changed)
+
+    def _workloads_of(self, job: Job) -> list[Workload]:
+        return [
+            each for each in self._cluster.dependents(job.metadata.uid or "") if each.KIND == Workload.KIND
+        ]
+
+    def _finalize(self, workload: Workload) -> None:
+        """The job is gone: end its Workload and let it go."""
+        current: Workload | None = workload
+        while current is not None:
+            match reconciler.finalize(current, self._clock.now):
+                case reconciler.UpdateWorkloadStatus(changed, _):
+                    self._cluster.update_status(changed)
+                case reconciler.UpdateWorkload(changed, _):
+                    self._cluster.update(changed)
+                case _:
+                    return
+            current = self._cluster.get(Workload.KIND, workload.metadata.namespace, workload.metadata.name)
 
     def _record_if(self, event: Event | None) -> None:
         if event is not None:

@@ -26,16 +26,15 @@ __all__ = ["MOST_ROWS", "print_report"]
 DEFAULT_WIDTH: Final = 120
 MOST_ROWS: Final = 200
 """Beyond this many workloads the table shows the first ones only, and a summary is added."""
-SHOWN_OF_MANY: Final = 50
+SHOWN_OF_MANY: Final = 20
 MOST_WAITING: Final = 20
 MOST_NAMES: Final = 3
 BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 BYTE_UNITS: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 DASH: Final = "-"
-Kind: TypeAlias = Literal["name", "number", "word"]
+Kind: TypeAlias = Literal["name", "number"]
 NAME: Final = "name"
 NUMBER: Final = "number"
-WORD: Final = "word"
 
 
 def print_report(result: SimulationResult, file: TextIO, *, width: int | None = None) -> None:
@@ -82,7 +81,7 @@ def write(result: SimulationResult, console: Console) -> None:
             console.print(f"{queue.name} is not active ({queue.reason}): {queue.message}", soft_wrap=True)
     print_table(console, use_table(result))
     if result.events:
-        print_table(console, event_table(result))
+        print_events(console, result)
 
 
 def print_table(console: Console, table: Table) -> None:
@@ -351,21 +350,26 @@ def use_cells(use: ResourceUse | FlavorRow, duration_ns: int) -> tuple[str, ...]
     )
 
 
-def event_table(result: SimulationResult) -> Table:
-    """Events in the order in which they happened."""
-    table = new_table(
-        "Events", [("Time", NUMBER), ("Type", WORD), ("Reason", WORD), ("Object", NAME), ("Message", NAME)]
-    )
-    for event in result.events:
-        add_row(
-            table,
+def print_events(console: Console, result: SimulationResult) -> None:
+    """Events in the order in which they happened, one a line: there may be more than a table is made for."""
+    lines = [
+        (
             since(result, event.time_ns),
             event.type,
             event.reason,
             f"{event.kind} {event.namespace}/{event.name}",
             event.message,
         )
-    return table
+        for event in result.events
+    ]
+    header = ("Time", "Type", "Reason", "Object", "Message")
+    time, type_, reason, name = (max(len(line[column]) for line in (header, *lines)) for column in range(4))
+    console.print()
+    console.print(Text("Events", style="bold"))
+    console.file.writelines(
+        f"{line[0]:>{time}}  {line[1]:{type_}}  {line[2]:{reason}}  {line[3]:{name}}  {line[4]}\n"
+        for line in (header, *lines)
+    )
 
 
 def amount(resource: str, value: int) -> str:

@@ -217,11 +217,12 @@ class Simulation:
 
     def _place(self, obj: KubernetesObject) -> str | None:
         """File and line of the manifest that an object comes from, that of the job for its Workload."""
-        manifest = self._by_key.get(identity(obj))
-        if manifest is None:
-            for owner in obj.metadata.owner_references or ():
-                manifest = self._by_key.get((owner.kind, obj.metadata.namespace or "", owner.name))
-        return None if manifest is None else manifest.place
+        keys = [identity(obj)]
+        keys += [
+            (owner.kind, obj.metadata.namespace or "", owner.name)
+            for owner in obj.metadata.owner_references or ()
+        ]
+        return next((self._by_key[key].place for key in keys if key in self._by_key), None)
 
     def _facts(self, kind: str, namespace: str, name: str) -> SimulationFacts:
         manifest = self._by_key.get((kind, namespace, name))
