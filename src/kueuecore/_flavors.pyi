@@ -20,9 +20,11 @@ class Flavors:
     next_when_borrowing: Vector
     next_when_preempting: Vector
     borrowing_first: Vector
-    preempts_while_borrowing: Vector
-    reclaims_any: Vector
-    may_preempt: Vector
+    within_policy: Vector
+    reclaim_policy: Vector
+    borrows_within_cohort: Vector
+    has_threshold: Vector
+    threshold: Vector
 
     def __init__(self) -> None: ...
     def reserve(self, nodes: int, flavors: int, resources: int, eligibility_classes: int) -> None: ...

@@ -74,6 +74,7 @@ cdef class Shares:
 
     def find(self, index_t node):
         """(ratio, weight, whether the node borrows): weighted share is ratio / weight, +Inf for weight 0."""
+        cdef Share share
         if not 0 <= node < self.forest.nodes:
             raise ValueError(f"node {node}: expected a row from 0 to {self.forest.nodes - 1}")
         self.reserve()

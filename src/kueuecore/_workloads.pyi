@@ -17,6 +17,12 @@ class Workloads:
     queue: Vector
     reserved_in: Vector
     admitted: Vector
+    evicted: Vector
+    evicting: Vector
+    excluded: Vector
+    gate_closed: Vector
+    reserved_at: Vector
+    generation: Vector
     local_queue: Vector
     namespace: Vector
     shape: Vector
@@ -86,6 +92,10 @@ class Workloads:
         pod_set_length: int,
         slot_start: int,
         keep_progress: bool,
+    ) -> None: ...
+    def mark_pending(self, row: int, generation: int, gate_closed: bool) -> None: ...
+    def mark_held(
+        self, row: int, admitted: bool, evicted: bool, reserved_at: int, generation: int, gate_closed: bool
     ) -> None: ...
     def write_slot(self, slot: int, resource: int, flavor: int, amount: int) -> None: ...
     def write_pod_set(

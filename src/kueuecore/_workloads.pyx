@@ -151,6 +151,26 @@ cdef class Workloads:
                 s += 1
         self.slot_length[row] = s - slot_start
 
+    def mark_pending(self, index_t row, int64_t generation, bint gate_closed):
+        """Generation of a pending workload, and whether a preemption gate is closed."""
+        if not 0 <= row < self.rows:
+            raise ValueError(f"workload {row}: expected a row from 0 to {self.rows - 1}")
+        self.generation[row] = generation
+        self.gate_closed[row] = gate_closed
+
+    def mark_held(self, index_t row, bint admitted, bint evicted, int64_t reserved_at, int64_t generation,
+                  bint gate_closed):
+        """What preemption asks of a workload that holds quota. An eviction that is seen is no longer expected."""
+        if not 0 <= row < self.rows:
+            raise ValueError(f"workload {row}: expected a row from 0 to {self.rows - 1}")
+        self.admitted[row] = admitted
+        self.evicted[row] = evicted
+        if evicted:
+            self.evicting[row] = False
+        self.reserved_at[row] = reserved_at
+        self.generation[row] = generation
+        self.gate_closed[row] = gate_closed
+
     def write_slot(self, index_t slot, index_t resource, index_t flavor, amount_t amount):
         """Write one booked (resource, flavor, amount) of an admission that came from the API. Source: QC-62."""
         if not 0 <= slot < self.slot_resource.shape[0]:

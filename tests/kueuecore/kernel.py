@@ -162,7 +162,7 @@ class World:
         self.forest.reserve(nodes, flavors)
         self.forest.reserve_resources(1)
         self.flavors.reserve(nodes, flavors, 1, 1)
-        self.flavors.resource_rank = np.zeros(1, np.int32)
+        self.flavors.resource_rank = np.zeros(self.flavors.group_of.shape[1], np.int32)
         self.flavors.group_start = np.zeros(1, np.int32)
         self.flavors.group_length = np.array([flavors], np.int32)
         self.flavors.group_flavors = np.arange(flavors, dtype=np.int32)

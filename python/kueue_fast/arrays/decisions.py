@@ -21,6 +21,10 @@ OUTCOMES = (
     "NamespaceMismatch",
     "Invalid",
     "Inactive",
+    "Preempting",
+    "Overlap",
+    "Deferred",
+    "Gated",
 )
 """Names of kueuecore's Outcome."""
 
@@ -36,6 +40,14 @@ REQUEUE_REASONS = (
     "PendingMigration",
 )
 """Names of kueuecore's Requeue, as upstream calls them (QC-22)."""
+
+PREEMPTION_REASONS = (
+    "InClusterQueue",
+    "InCohortReclamation",
+    "InCohortReclaimWhileBorrowing",
+    "InCohortFairSharing",
+)
+"""Names of kueuecore's TargetReason (QP-704)."""
 
 MODES = ("NoFit", "Preempt", "DeferredFit", "Fit")
 
@@ -66,7 +78,7 @@ class Reason(NamedTuple):
     third: int
 
 
-UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR, EXCEEDS_MAX_QUOTA, WAITING_FOR_QUOTA = range(5)
+UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR, EXCEEDS_MAX_QUOTA, WAITING_FOR_QUOTA, NOT_NOMINATED = range(6)
 """Codes of Reason."""
 
 

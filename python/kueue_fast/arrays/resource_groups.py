@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TRY_NEXT_FLAVOR = "TryNextFlavor"
 PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
 NEVER = "Never"
-ANY = "Any"
+_POLICIES = {NEVER: 0, "": 1, "LowerPriority": 2, "LowerOrNewerEqualPriority": 3, "Any": 4}
 
 
 def read_quotas(groups: Iterable[ResourceGroup] | None) -> Quotas:
@@ -98,11 +98,17 @@ class ResourceGroups:
         kernel.next_when_borrowing[row] = when_can_borrow == TRY_NEXT_FLAVOR
         kernel.next_when_preempting[row] = (when_can_preempt or TRY_NEXT_FLAVOR) == TRY_NEXT_FLAVOR
         kernel.borrowing_first[row] = bool(fungibility and fungibility.preference == PREEMPTION_OVER_BORROWING)
-        kernel.preempts_while_borrowing[row] = bool(borrowing and (borrowing.policy or NEVER) != NEVER)
-        kernel.may_preempt[row] = preemption is not None and (
-            (preemption.within_cluster_queue or NEVER) != NEVER or (preemption.reclaim_within_cohort or NEVER) != NEVER
-        )
-        kernel.reclaims_any[row] = bool(preemption and preemption.reclaim_within_cohort == ANY)
+        kernel.within_policy[row] = _policy(preemption.within_cluster_queue if preemption else NEVER)
+        kernel.reclaim_policy[row] = _policy(preemption.reclaim_within_cohort if preemption else NEVER)
+        kernel.borrows_within_cohort[row] = borrowing is not None and (borrowing.policy or NEVER) != NEVER
+        threshold = borrowing.max_priority_threshold if borrowing else None
+        kernel.has_threshold[row] = threshold is not None
+        kernel.threshold[row] = threshold or 0
+
+
+def _policy(name: str | None) -> int:
+    """Number of a preemption policy; anything unknown is like an empty one, which nobody satisfies (QP-204)."""
+    return _POLICIES.get(name or "", 1)
 
 
 def _grown(array: Vector, size: int) -> Vector:

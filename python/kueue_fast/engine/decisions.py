@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kueue_fast.arrays.decisions import PodSetAssignment
 
-__all__ = ["Admission", "Cycle", "PodSetAssignment", "Requeued"]
+__all__ = ["Admission", "Cycle", "PodSetAssignment", "Preemption", "Requeued"]
 
 
 class Admission(NamedTuple):
@@ -33,6 +33,15 @@ class Requeued(NamedTuple):
         return self.words()
 
 
+class Preemption(NamedTuple):
+    """An eviction that a cycle issued. `cluster_queue` is the victim's, `reason` upstream's (QP-704)."""
+
+    workload: str
+    cluster_queue: str
+    reason: str
+    preemptor: str
+
+
 class Cycle(NamedTuple):
     """Decisions of one scheduling cycle, in the order in which they were taken."""
 
@@ -41,8 +50,8 @@ class Cycle(NamedTuple):
     admitted: list[Admission]
     requeued: list[Requeued]
     changed: bool
-    """Whether it admitted something, or a flavor scan stopped elsewhere than before: else another cycle is idle."""
-    preempted: tuple[()] = ()
+    """Whether it admitted or preempted something, or a flavor scan stopped elsewhere than before: else another cycle is idle."""
+    preempted: list[Preemption]
     evicted: tuple[()] = ()
     replaced: tuple[()] = ()
     moved: tuple[()] = ()

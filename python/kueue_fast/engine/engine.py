@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,12 +12,12 @@ from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.core import LimitRange, Namespace, RuntimeClass
 from kueue_fast.api.kueue import AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from kueue_fast.api.meta import KubernetesObject
-from kueue_fast.arrays.decisions import OUTCOMES, REQUEUE_REASONS
+from kueue_fast.arrays.decisions import OUTCOMES, PREEMPTION_REASONS, REQUEUE_REASONS
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ASSUMED
 from kueue_fast.engine import messages
 from kueue_fast.engine.activity import required_checks
-from kueue_fast.engine.decisions import Admission, Cycle, Requeued
+from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Requeued
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.queues import Queues, refresh_order
@@ -37,6 +38,8 @@ class QueueState(NamedTuple):
     nominal: dict[str, int]
     borrowing: dict[str, int]
     """What of the usage is beyond nominal quota; empty without a cohort."""
+    weighted_share: float
+    """Dominant resource share over the weight, +Inf for weight 0 while borrowing; 0 without fair sharing (QP-333)."""
     reserving: int
     admitted: int
     status: str
@@ -60,8 +63,6 @@ class Engine:
     ) -> None:
         configuration = configuration or Configuration()
         gates = FeatureGates({**(configuration.feature_gates or {}), **(feature_gates or {})})
-        if configuration.fair_sharing is not None:
-            raise Unsupported("fair sharing comes in a later version")
         if configuration.admission_fair_sharing is not None:
             raise Unsupported("admission fair sharing comes in a later version")
         self._state = State(configuration, gates)
@@ -139,6 +140,10 @@ class Engine:
         """When the next such request is due, ns since the epoch, or None."""
         return self._state.retries.next_due()
 
+    def retry(self, workload: str) -> None:
+        """Ask that the parked workloads around the ClusterQueue of this workload's LocalQueue are looked at again."""
+        self._intake.retry(workload)
+
     def retry_all(self) -> None:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
         for entry in self._state.cluster_queues.values():
@@ -156,18 +161,24 @@ class Engine:
     def cycle(self, now_ns: int) -> Cycle:
         """Run one scheduling cycle: one head of each active ClusterQueue. Source: QC-89.
 
-        Raises Unsupported if a head needs preemption where a policy allows it.
+        Evictions are issued once: a victim holds its quota until the cluster shows that it stopped.
         """
         state = self._state
         state.now_ns = now_ns
         refresh_order(state)
         scheduler = state.tables.scheduler
         heads = scheduler.run(now_ns)
-        if scheduler.asked_preemption:
-            raise Unsupported("preemption comes in a later version, and a workload needs it here")
         admitted = [self._admission(*row) for row in scheduler.admissions()]
         requeued = [self._refusal(*row) for row in scheduler.refusals()]
-        return Cycle(scheduler.cycle, heads, admitted, requeued, bool(admitted) or scheduler.scan_progressed)
+        preempted = [self._preemption(*row) for row in scheduler.preemptions()]
+        changed = bool(admitted) or bool(preempted) or scheduler.scan_progressed
+        return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted)
+
+    def _preemption(self, row: int, queue: int, reason: int, preemptor: int) -> Preemption:
+        state = self._state
+        victim, winner = state.rows.by_row[row], state.rows.by_row[preemptor]
+        assert victim is not None and winner is not None
+        return Preemption(victim.key, state.by_row[queue].name, PREEMPTION_REASONS[reason], winner.key)
 
     def _admission(self, row: int, queue: int, detail: bytes) -> Admission:
         state = self._state
@@ -184,9 +195,9 @@ class Engine:
         return Admission(record.key, entry.name, pod_sets, checks)
 
     def _refusal(
-        self, row: int, queue: int, outcome: int, requeue: int, mode: int, borrowing: int, reasons: bytes
+        self, row: int, queue: int, outcome: int, requeue: int, mode: int, victims: int, reasons: bytes
     ) -> Requeued:
-        del mode, borrowing
+        del mode
         state = self._state
         record = state.rows.by_row[row]
         entry = state.by_row[queue]
@@ -196,8 +207,9 @@ class Engine:
 
         def words() -> str:
             name = OUTCOMES[outcome]
-            if name in ("NoFit", "NoCandidates"):
-                return messages.assignment(state.reader.reasons(reasons), layout, state.classes)
+            if name in ("NoFit", "NoCandidates", "Preempting"):
+                text = messages.assignment(state.reader.reasons(reasons), layout, state.classes)
+                return text + messages.pending_preemptions(victims) if name == "Preempting" else text
             if name == "Invalid":
                 return layout.violation or ""
             if name == "NamespaceMissing":
@@ -252,6 +264,7 @@ class Engine:
             usage,
             nominal,
             borrowing,
+            self._weighted_share(entry),
             reserving,
             admitted,
             "active" if entry.activity.active else "pending",
@@ -259,11 +272,23 @@ class Engine:
             "" if entry.activity.active else entry.activity.message,
         )
 
+    def _weighted_share(self, entry: ClusterQueueEntry) -> float:
+        preemptor = self._state.tables.scheduler.preemptor
+        if not preemptor.fair_sharing:
+            return 0.0
+        ratio, weight, _ = preemptor.shares.find(entry.row)
+        if ratio == 0:
+            return 0.0
+        return ratio / weight if weight else math.inf
+
 
 _FIXED_WORDS = {
     "FailedChecks": messages.FAILED_CHECKS,
     "NamespaceMismatch": messages.NAMESPACE_MISMATCH,
     "NoLongerFits": messages.NO_LONGER_FITS,
+    "Overlap": messages.OVERLAP,
+    "Deferred": messages.DEFERRED,
+    "Gated": messages.GATED,
 }
 
 __all__ = ["Admission", "Cycle", "Engine", "QueueState", "Requeued"]

@@ -70,6 +70,12 @@ class Intake:
         record.state = PENDING
         self._place_anew(record)
 
+    def retry(self, key: str) -> None:
+        """Look again at the ClusterQueue of this workload's LocalQueue."""
+        record = self._state.rows.records.get(key)
+        if record is not None:
+            self._request_retry(record, NONE)
+
     # --- pending
 
     def _pending(self, record: Record | None, key: str, namespace: str, workload: Workload) -> None:
@@ -97,6 +103,10 @@ class Intake:
                 state.tables.pending.remove(record.row)
                 changed = True
         state.rows.write_pending(record, layout, queue, local_queue, facts, self._shape(layout, facts))
+        if state.tables.scheduler.preemption_gates or workload.metadata.generation:
+            state.tables.workloads.mark_pending(
+                record.row, workload.metadata.generation or 0, conditions.has_closed_preemption_gate(workload)
+            )
         record.queueable = conditions.is_admissible(workload, admission_gated_by=self._gated_by)
         if not record.queueable:
             state.tables.pending.remove(record.row)
@@ -197,7 +207,7 @@ class Intake:
         signature = (admission.cluster_queue, assignments)
         if record is not None and record.state != PENDING and record.admission == signature:
             record.state = reached
-            state.tables.workloads.admitted[record.row] = admitted
+            self._write_marks(record, workload)
             queue = state.cluster_queues.get(admission.cluster_queue)
             if queue is not None:
                 # upstream replaces the workload in its cache, which advances the generation (QP-217)
@@ -221,6 +231,19 @@ class Intake:
         record.admission = signature
         record.queueable = False
         self.book(record)
+        self._write_marks(record, workload)
+
+    def _write_marks(self, record: Record, workload: Workload) -> None:
+        """What preemption asks of a workload that holds quota: whether it stops, and since when it holds it."""
+        kernel = self._state.tables.workloads
+        found = workload.status.conditions if workload.status else None
+        reserved = conditions.find(found, conditions.QUOTA_RESERVED)
+        since = reserved.last_transition_time if reserved is not None else None
+        evicted = conditions.is_true(found, conditions.EVICTED)
+        kernel.mark_held(
+            record.row, record.state == ADMITTED, evicted, times.parse(since) if since else NONE,
+            workload.metadata.generation or 0, conditions.has_closed_preemption_gate(workload),
+        )  # fmt: skip
 
     def _assignments(self, workload: Workload, admission: Admission) -> tuple[PodSetAssignment, ...]:
         found = []
@@ -250,7 +273,6 @@ class Intake:
             return
         self._state.tree.refresh()
         self._state.tables.scheduler.book(record.row, queue.row)
-        self._state.tables.workloads.admitted[record.row] = record.state == ADMITTED
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""

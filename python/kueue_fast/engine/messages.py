@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
     EXCEEDS_MAX_QUOTA,
+    NOT_NOMINATED,
     NOT_ELIGIBLE,
     UNDECLARED_RESOURCE,
     Reason,
@@ -22,11 +23,21 @@ from kueue_fast.model.quantities import format_amount, format_quantity
 FAILED_CHECKS = "The workload has failed admission checks"
 NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
 NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+OVERLAP = "Workload has overlapping preemption targets with another workload"
+DEFERRED = (
+    "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
+)
+GATED = "Workload requires preemption, but it's gated"
 
 
 def inactive(cluster_queue: str) -> str:
     """The ClusterQueue is known, but takes no part in scheduling."""
     return f"ClusterQueue {cluster_queue} is inactive"
+
+
+def pending_preemptions(victims: int) -> str:
+    """What follows the reasons of a workload that waits for its victims to stop."""
+    return f". Pending the preemption of {victims} workload(s)"
 
 
 def namespace_missing(namespace: str) -> str:
@@ -60,6 +71,8 @@ def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
             return classes.why_not(flavor, pods)
         except FlavorMatchError as error:
             return str(error)
+    if reason.code == NOT_NOMINATED:
+        return f"skipping flavor {flavor} as it is not found in the nomination mapping for resource {resource}"
     if reason.code == EXCEEDS_MAX_QUOTA:
         return (
             f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "

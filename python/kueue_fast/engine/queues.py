@@ -7,7 +7,15 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from kueue_fast.api.kueue import ClusterQueue, ClusterQueueSpec, Cohort, CohortSpec, LocalQueue, ResourceGroup
+from kueue_fast.api.kueue import (
+    ClusterQueue,
+    ClusterQueueSpec,
+    Cohort,
+    CohortSpec,
+    FairSharing,
+    LocalQueue,
+    ResourceGroup,
+)
 from kueue_fast.arrays.quota_tree import Quotas
 from kueue_fast.arrays.resource_groups import read_quotas
 from kueue_fast.arrays.tables import NONE
@@ -16,6 +24,7 @@ from kueue_fast.engine.activity import activity, rules_of, stopped
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.state import ClusterQueueEntry, LocalQueueEntry, State
 from kueue_fast.errors import InputError
+from kueue_fast.model.quantities import as_fraction
 from kueue_fast.model.selectors import SelectorError, selects
 
 MISSING, MISMATCH, MATCHES = 0, 1, 2
@@ -37,6 +46,7 @@ class Queues:
         spec = queue.spec or ClusterQueueSpec()
         quotas = _quotas(f"ClusterQueue {name}", spec.resource_groups)
         matches = self._matches(name, spec)
+        weight = _weight(f"ClusterQueue {name}", spec.fair_sharing)
         row = state.tree.set_cluster_queue(name, spec.cohort_name or None, quotas)
         entry = state.cluster_queues.get(name)
         created = entry is None
@@ -50,6 +60,7 @@ class Queues:
         entry.spec = msgspec.structs.replace(spec)
         entry.rules = rules_of(spec)
         state.groups.write(row, spec)
+        state.tables.forest.weight[row] = weight
         state.tables.pending.strict[row] = spec.queueing_strategy == "StrictFIFO"
         for namespace, match in matches.items():
             state.tables.pending.namespace_match[row, state.tables.namespace(namespace)] = match
@@ -141,7 +152,9 @@ class Queues:
         name = cohort.metadata.name
         spec = cohort.spec or CohortSpec()
         quotas = _quotas(f"Cohort {name}", spec.resource_groups)
+        weight = _weight(f"Cohort {name}", spec.fair_sharing)
         row = state.tree.set_cohort(name, spec.parent_name or None, quotas)
+        state.tables.forest.weight[row] = weight
         state.order_is_stale = True
         state.retries.request(row, state.now_ns)
 
@@ -205,6 +218,16 @@ def _quotas(owner: str, groups: list[ResourceGroup] | None) -> Quotas:
         return read_quotas(groups)
     except ValueError as error:
         raise InputError(str(error), object=owner, field="$.spec.resourceGroups") from error
+
+
+def _weight(owner: str, fair_sharing: FairSharing | None) -> float:
+    """Fair sharing weight as the nearest double; 1 without one (QP-301)."""
+    if fair_sharing is None or fair_sharing.weight is None:
+        return 1.0
+    try:
+        return float(as_fraction(fair_sharing.weight))
+    except ValueError as error:
+        raise InputError(str(error), object=owner, field="$.spec.fairSharing.weight") from error
 
 
 __all__ = ["Queues", "queue_order", "refresh_order"]

@@ -18,6 +18,10 @@ from kueue_fast.engine.retries import Retries
 from kueue_fast.model.features import FeatureGates
 
 
+FINAL_SHARE = "LessThanOrEqualToFinalShare"
+INITIAL_SHARE = "LessThanInitialShare"
+
+
 class ClusterQueueEntry:
     """A ClusterQueue that exists."""
 
@@ -78,11 +82,29 @@ class State:
         enabled = self.gates.enabled
         scheduler.preserve_scan_progress = enabled("FlavorFungibilityPreserveScanProgress")
         scheduler.sort_by_priority = enabled("PrioritySortingWithinCohort")
+        scheduler.preemptors_first = enabled("PrioritizePreemptorWorkloads")
+        scheduler.recompute_on_overlap = enabled("RecomputeAssignmentUponPreemptionTargetsOverlap")
+        scheduler.preemption_gates = enabled("ConcurrentAdmission") or enabled("MultiKueueOrchestratedPreemption")
+        self._configure_preemption()
         scheduler.assigner.fungibility = enabled("FlavorFungibility")
         scheduler.assigner.partial_admission = enabled("PartialAdmission")
         scheduler.assigner.ignore_undeclared = (
             enabled("QuotaCheckStrategy") and resources.quota_check_strategy == "IgnoreUndeclared"
         )
+
+    def _configure_preemption(self) -> None:
+        preemptor, tournament = self.tables.scheduler.preemptor, self.tables.scheduler.tournament
+        enabled = self.gates.enabled
+        preemptor.candidates.timestamp_buffer = enabled("SchedulerTimestampPreemptionBuffer")
+        preemptor.preempt_within_nominal = enabled("FairSharingPreemptWithinNominal")
+        tournament.preemptors_first = enabled("PrioritizePreemptorWorkloads")
+        tournament.non_borrowing_first = enabled("FairSharingPrioritizeNonBorrowing")
+        tournament.by_priority = enabled("PrioritySortingWithinCohort")
+        fair_sharing = self.configuration.fair_sharing
+        preemptor.fair_sharing = fair_sharing is not None
+        strategies = (fair_sharing.preemption_strategies if fair_sharing else None) or [FINAL_SHARE, INITIAL_SHARE]
+        preemptor.final_share_first = strategies[0] == FINAL_SHARE
+        preemptor.initial_share_second = len(strategies) > 1
 
     def local_queue_number(self, namespace: str, name: str) -> int:
         """Number of a LocalQueue name, whether or not the LocalQueue exists."""

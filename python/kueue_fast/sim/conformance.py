@@ -11,8 +11,9 @@ the engine see it. The rules, rule by rule, stand in the corpus' own README.
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,7 +25,9 @@ from kueue_fast.api.kueue import Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
 from kueue_fast.engine import Engine
 from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.engine.decisions import Preemption
 from kueue_fast.lifecycle.admission import admitted
+from kueue_fast.lifecycle.eviction import preempted, stopped
 from kueue_fast.model import conditions, times
 from kueue_fast.sim.conformance_scope import unsupported_part
 
@@ -79,6 +82,9 @@ class _World:
         self._engine = Engine(
             configuration=_configuration(config), feature_gates=config.get("featureGates") or {}
         )
+        self._fair = config.get("fairSharing") is not None
+        self._slow = bool(config.get("slowEvictions"))
+        self._stopping: set[str] = set()  # evicted, and still holding their quota
         self._objects: dict[str, Any] = {}
         self._now = times.parse(EPOCH)
         self._timer = timer
@@ -139,7 +145,9 @@ class _World:
     def run(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Carries out the changes of `step`, then cycles until nothing moves."""
         self._now = max(self._now, times.parse(EPOCH) + step["at"] * SECOND)
+        self._let_stop(step.get("stopped") or 0)
         for name in step.get("finish") or ():
+            self._stopping.discard(name)
             self._finish(name)
         for reference in step.get("delete") or ():
             self._delete(reference)
@@ -175,16 +183,42 @@ class _World:
         if timer:
             timer.spent_ns += timer.clock() - start
             timer.cycles += 1
-        if any((cycle.preempted, cycle.evicted, cycle.replaced, cycle.moved)):
-            raise Unsupported("evictions are not replayed yet")
+        if any((cycle.evicted, cycle.replaced, cycle.moved)):
+            raise Unsupported("evictions other than preemption are not replayed yet")
         decided = []
         for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
             reference = f"Workload/{admission.workload}"
             workload = admitted(self._objects[reference], admission, self._now)
             self._put(reference, workload)
             decided.append(_admission(workload))
+        evictions = self._evict(cycle.preempted)
+        result = {"admitted": decided, "preempted": evictions}
+        return {key: value for key, value in result.items() if value}
+
+    def _evict(self, preemptions: Sequence[Preemption]) -> list[dict[str, str]]:
+        """Victims stop a second apart, by name, or are only seen as evicted where they take their time."""
         self._now += SECOND
-        return {"admitted": decided} if decided else {}
+        by_name = sorted(preemptions, key=lambda preemption: preemption.workload)
+        for number, preemption in enumerate(by_name):
+            if number:
+                self._now += SECOND
+            reference = f"Workload/{preemption.workload}"
+            workload = preempted(self._objects[reference], preemption.reason, "Preempted", self._now)
+            if self._slow:
+                self._stopping.add(preemption.workload)
+            else:
+                workload = stopped(workload, self._now)
+            self._put(reference, workload)
+            # the corpus lets every workload that is seen with its reservation signal, not only those that lose it
+            self._engine.retry(preemption.workload)
+        return [{"workload": one.workload, "reason": one.reason} for one in by_name]
+
+    def _let_stop(self, number: int) -> None:
+        """The first `number` evicted workloads by name have stopped; all of them for -1."""
+        for name in sorted(self._stopping)[: None if number < 0 else number]:
+            self._stopping.discard(name)
+            reference = f"Workload/{name}"
+            self._put(reference, stopped(self._objects[reference], self._now))
 
     def _fingerprint(self) -> list[Any]:
         return [
@@ -204,6 +238,11 @@ class _World:
             usage = {pair: amount for pair, amount in queue.usage.items() if amount}
             if usage:
                 state["usage"][name] = usage
+        if self._fair:
+            state["weightedShare"] = {
+                name: "inf" if math.isinf(queue.weighted_share) else queue.weighted_share
+                for name, queue in queues.items()
+            }
         if self._messages:
             state["messages"] = self._pending_messages()
         return {key: dict(sorted(value.items())) for key, value in state.items() if value}
@@ -224,6 +263,8 @@ class _World:
 
 def _configuration(config: Mapping[str, Any]) -> Configuration:
     kueue = {key: value for key, value in config.items() if key not in _CORPUS_ONLY}
+    if config.get("requeuingTimestamp"):
+        kueue["waitForPodsReady"] = {"requeuingStrategy": {"timestamp": config["requeuingTimestamp"]}}
     document = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration", **kueue}
     return load_configuration(json.dumps(document).encode(), "config")
 

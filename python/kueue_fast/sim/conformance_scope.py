@@ -13,13 +13,10 @@ from typing import Any, Final
 __all__ = ["unsupported_part"]
 
 _CONFIG: Final = {
-    "fairSharing": "fair sharing",
     "admissionFairSharing": "admission fair sharing",
-    "slowEvictions": "evicted workloads that keep their quota",
-    "requeuingTimestamp": "requeueing by another timestamp",
 }
-_BUILT: Final = frozenset(("at", "create", "update", "delete", "finish", "maxCycles"))
-_STEP: Final = {"failed": "failing nodes", "stopped": "evicted workloads that stop later"}
+_BUILT: Final = frozenset(("at", "create", "update", "delete", "finish", "maxCycles", "stopped"))
+_STEP: Final = {"failed": "failing nodes"}
 _SLICES: Final = ("kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/workload-slice-replacement-for")
 
 
