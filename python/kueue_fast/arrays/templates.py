@@ -9,18 +9,29 @@ import msgspec
 from kueue_fast.api.configuration import Resources
 from kueue_fast.api.core import PodSpec, RuntimeClass
 from kueue_fast.api.kueue import ResourceFlavor
+from kueue_fast.api.meta import QuantityValue
 from kueue_fast.arrays.names import Names
 from kueue_fast.arrays.ranges import Ranges
 from kueue_fast.arrays.tables import PODS, Tables
 from kueue_fast.model.adjust import adjust
 from kueue_fast.model.flavor_match import FlavorMatchError, eligible, missing_flavor
 from kueue_fast.model.limits import LimitRangeSummary
+from kueue_fast.model.quantities import canonical_quantity
 from kueue_fast.model.requests import per_pod_requests
 from kueue_fast.model.templates import Template
 
 NOT_ELIGIBLE, ELIGIBLE, ELIGIBILITY_ERROR = 0, 1, 2
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def _amounts(quantities: Mapping[str, QuantityValue] | None) -> list[tuple[str, str, str]]:
+    """Quantities as the shape sees them: equal amounts written differently are equal (QC-43)."""
+    found = []
+    for name, quantity in sorted((quantities or {}).items()):
+        family, nanos = canonical_quantity(quantity)
+        found.append((name, family, str(nanos)))
+    return found
 
 
 class PodClass:
@@ -55,10 +66,11 @@ class PodClasses:
         pod = adjust(template.pod, runtime_classes, summary)
         requests = tuple(per_pod_requests(pod, self.resources).items())
         containers = [
-            [container.resources.requests if container.resources else None for container in part or ()]
+            [_amounts(container.resources.requests if container.resources else None) for container in part or ()]
             for part in (pod.init_containers, pod.containers)
         ]
-        shape = _encode((containers, pod.overhead, pod.resources.requests if pod.resources else None)) + template.shape
+        pod_level = _amounts(pod.resources.requests) if pod.resources else None
+        shape = _encode((containers, _amounts(pod.overhead), pod_level)) + template.shape
         slots = len(requests) + (0 if any(name == PODS for name, _ in requests) else 1)
         return PodClass(pod, self._request_class(requests), self._eligibility_class(pod), shape, slots)
 

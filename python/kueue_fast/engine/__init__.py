@@ -1,5 +1,6 @@
 """A scheduling cycle as numbered steps: events in, heads, decisions, requeue, words."""
 
-from kueue_fast.engine.engine import Admission, Cycle, Engine, QueueState, Requeued
+from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Requeued
+from kueue_fast.engine.engine import Engine, QueueState
 
-__all__ = ["Admission", "Cycle", "Engine", "QueueState", "Requeued"]
+__all__ = ["Admission", "Cycle", "Engine", "Preemption", "QueueState", "Requeued"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from kueuecore._quantity import UNLIMITED, as_fraction, quota_value, request_value
+from kueuecore._quantity import UNLIMITED, as_fraction, parse, quota_value, request_value
 
 MAX: Final = 2**63 - 1
 MIN: Final = -(2**63)
@@ -36,6 +36,19 @@ def format_quantity(resource: str, value: int, byte_resources: Container[str] = 
     if resource in _BINARY or resource.startswith(_HUGE_PAGES) or resource in byte_resources:
         return _binary(value)
     return _decimal(value, 0)
+
+
+def canonical_quantity(value: str | int | float) -> tuple[str, int]:
+    """What tells two quantities apart in Kubernetes' canonical form: the family of the suffix, and the amount in nanos.
+
+    `5` and `5000m` are the same, and so are `1Gi` and `1024Mi`; `5` and `5e0` are not. A binary quantity below 1024 is
+    written in decimal form. Raises ValueError for what is no quantity.
+    """
+    quantity = parse(value)
+    family = quantity.format
+    if family == "BinarySI" and abs(quantity.nanos) < 1024 * 10**9:
+        family = "DecimalSI"
+    return family, quantity.nanos
 
 
 def saturate(value: int) -> int:

@@ -197,13 +197,15 @@ class _World:
 
     def _evict(self, preemptions: Sequence[Preemption]) -> list[dict[str, str]]:
         """Victims stop a second apart, by name, or are only seen as evicted where they take their time."""
+        decided_at = self._now
         self._now += SECOND
         by_name = sorted(preemptions, key=lambda preemption: preemption.workload)
         for number, preemption in enumerate(by_name):
             if number:
                 self._now += SECOND
             reference = f"Workload/{preemption.workload}"
-            workload = preempted(self._objects[reference], preemption.reason, "Preempted", self._now)
+            workload = preempted(self._objects[reference], preemption.reason, "Preempted", decided_at)
+            _date_eviction(workload, self._now)
             if self._slow:
                 self._stopping.add(preemption.workload)
             else:
@@ -259,6 +261,14 @@ class _World:
             if text is not None:
                 texts[name] = text
         return texts
+
+
+def _date_eviction(workload: Workload, now_ns: int) -> None:
+    """Of an eviction's conditions, Evicted alone carries the time at which the victim is made to stop."""
+    status = workload.status
+    eviction = conditions.find(status.conditions if status else None, conditions.EVICTED)
+    if eviction is not None:
+        eviction.last_transition_time = times.format(now_ns)
 
 
 def _configuration(config: Mapping[str, Any]) -> Configuration:

@@ -17,6 +17,7 @@ _CONFIG: Final = {
 }
 _BUILT: Final = frozenset(("at", "create", "update", "delete", "finish", "maxCycles", "stopped"))
 _STEP: Final = {"failed": "failing nodes"}
+_NO_TOPOLOGY: Final = frozenset(("podSetGroupName",))  # groups pod sets for flavors, too
 _SLICES: Final = ("kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/workload-slice-replacement-for")
 
 
@@ -47,7 +48,7 @@ def _object_part(manifest: Mapping[str, Any]) -> str | None:
         return "topology-aware scheduling"
     if kind != "Workload":
         return None
-    if any(pod_set.get("topologyRequest") for pod_set in spec.get("podSets") or ()):
+    if any((pod_set.get("topologyRequest") or {}).keys() - _NO_TOPOLOGY for pod_set in spec.get("podSets") or ()):
         return "topology-aware scheduling"
     annotations = (manifest.get("metadata") or {}).get("annotations") or {}
     if any(name in annotations for name in _SLICES):
