@@ -6,30 +6,20 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from kueue_fast.engine import Admission, Cycle, Engine, Preemption, QueueState, Requeued
-    from kueue_fast.errors import InputError, KueueFastError, Unsupported
-
-__all__ = [
-    "Admission",
-    "Cycle",
-    "Engine",
-    "InputError",
-    "KueueFastError",
-    "Preemption",
-    "QueueState",
-    "Requeued",
-    "Unsupported",
-]
-
-_ERRORS = ("InputError", "KueueFastError", "Unsupported")
+_HOME = {
+    **dict.fromkeys(("Admission", "Cycle", "Engine", "Preemption", "QueueState", "Requeued"), "kueue_fast.engine"),
+    **dict.fromkeys(("InputError", "KueueFastError", "Unsupported"), "kueue_fast.errors"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load the engine and its kernel when they are asked for: `--help` needs neither."""
-    if name not in __all__:
+    """Load the engine and its kernel when they are asked for: `--help` needs neither. Types stand in `__init__.pyi`."""
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "kueue_fast.errors" if name in _ERRORS else "kueue_fast.engine"
-    return getattr(import_module(module), name)
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)

@@ -62,6 +62,7 @@ class Queues:
         state.groups.write(row, spec)
         state.tables.forest.weight[row] = weight
         state.tables.pending.strict[row] = spec.queueing_strategy == "StrictFIFO"
+        np.asarray(state.tables.pending.namespace_match)[row] = MISSING
         for namespace, match in matches.items():
             state.tables.pending.namespace_match[row, state.tables.namespace(namespace)] = match
         self.refresh_activity([entry])

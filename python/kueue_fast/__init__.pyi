@@ -1,0 +1,9 @@
+from kueue_fast.engine import Admission as Admission
+from kueue_fast.engine import Cycle as Cycle
+from kueue_fast.engine import Engine as Engine
+from kueue_fast.engine import Preemption as Preemption
+from kueue_fast.engine import QueueState as QueueState
+from kueue_fast.engine import Requeued as Requeued
+from kueue_fast.errors import InputError as InputError
+from kueue_fast.errors import KueueFastError as KueueFastError
+from kueue_fast.errors import Unsupported as Unsupported
