@@ -29,6 +29,7 @@ cdef struct Candidate:
     index_t queue            # forest row where its quota is booked
     index_t ancestor         # lowest cohort over it and the preemptor; NONE in the preemptor's ClusterQueue
     int32_t list             # List
+    bint sorted_by_use       # scratch of sort_by_use
     bint evicted             # condition Evicted: it stops already, so it comes first
     int64_t priority
     int64_t reserved_at      # later ones first
@@ -56,7 +57,8 @@ cdef class Candidates:
 
     cdef amount_t* remaining              # scratch of the hierarchy walk, [required]
     cdef Candidate* scratch
-    cdef Py_ssize_t capacity, scratch_capacity, column_capacity
+    cdef Candidate* group
+    cdef Py_ssize_t capacity, scratch_capacity, group_capacity, column_capacity
 
     cdef int start(self, index_t preemptor, index_t queue) except -1 nogil
     cdef int need(self, index_t column) except -1 nogil
@@ -66,7 +68,10 @@ cdef class Candidates:
     cdef bint is_within_nominal(self, index_t node) noexcept nogil
     cdef bint is_borrowing(self, index_t node) noexcept nogil
     cdef bint precedes(self, Candidate* a, Candidate* b) noexcept nogil
-    cdef int sort(self, Py_ssize_t first, Py_ssize_t count) except -1 nogil
+    cdef int sort(self, Candidate* items, Py_ssize_t count, bint by_use) except -1 nogil
+    cdef int sort_by_use(self, Py_ssize_t first, Py_ssize_t count) except -1 nogil
+    cdef bint is_same_group(self, Candidate* a, Candidate* b) noexcept nogil
+    cdef bint precedes_by_use(self, Candidate* a, Candidate* b) noexcept nogil
     cdef int reserve_columns(self) except -1 nogil
     cdef bint leave_remainder(self, index_t node) noexcept nogil
     cdef int collect_below(self, index_t node, index_t visited, index_t ancestor, int32_t list) except -1 nogil

@@ -26,6 +26,8 @@ cdef class Candidates:
         self.items = NULL
         self.remaining = NULL
         self.scratch = NULL
+        self.group = NULL
+        self.group_capacity = 0
         self.capacity = self.scratch_capacity = self.column_capacity = 0
         self.needed_count = self.required_count = self.count = 0
 
@@ -45,6 +47,7 @@ cdef class Candidates:
         free(self.items)
         free(self.remaining)
         free(self.scratch)
+        free(self.group)
 
     # --- what is searched for
 
@@ -119,7 +122,8 @@ cdef class Candidates:
                     advantage = True
                 visited = cohort
                 cohort = self.forest.parent[cohort]
-        return self.sort(0, self.count)
+        self.sort(self.items, self.count, False)
+        return self.sort_by_use(0, self.count)
 
     cdef bint leave_remainder(self, index_t node) noexcept nogil:
         """Whether the remaining request fits a node's subtree quota; what exceeds its local part remains (QP-310)."""
@@ -189,7 +193,8 @@ cdef class Candidates:
         self.count = 0
         if within != POLICY_NEVER:
             self.collect_queue(self.queue, NONE, SAME_QUEUE, within)
-            self.sort(0, self.count)
+            self.sort(self.items, self.count, False)
+            self.sort_by_use(0, self.count)
         if self.forest.parent[self.queue] != NONE and self.flavors.reclaim_policy[self.queue] != POLICY_NEVER:
             root = self.forest.root_of(self.queue)
             self.collect_borrowers(root, root)
@@ -204,7 +209,8 @@ cdef class Candidates:
             elif self.forest.in_snapshot[child] and child != self.queue and self.is_borrowing(child):
                 first = self.count
                 self.collect_queue(child, root, PRIORITY, self.flavors.reclaim_policy[self.queue])
-                self.sort(first, self.count - first)
+                self.sort(self.items + first, self.count - first, False)
+                self.sort_by_use(first, self.count - first)
             child = self.forest.next_sibling[child]
         return 0
 
@@ -270,11 +276,57 @@ cdef class Candidates:
             return a.reserved_at > b.reserved_at
         return self.workloads.uid_before(a.workload, b.workload)
 
-    cdef int sort(self, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
-        """Merge sort of a stretch of items."""
-        cdef Py_ssize_t width = 1, start, middle, end, i, j, k
+    cdef bint precedes_by_use(self, Candidate* a, Candidate* b) noexcept nogil:
+        """Order of two candidates of one usage-based ClusterQueue: more used LocalQueues lose first (QP-611.3)."""
+        cdef index_t queue_a = self.workloads.local_queue[a.workload]
+        cdef index_t queue_b = self.workloads.local_queue[b.workload]
+        if queue_a != queue_b and self.workloads.local_queue_usage[queue_a] != self.workloads.local_queue_usage[queue_b]:
+            return self.workloads.local_queue_usage[queue_a] > self.workloads.local_queue_usage[queue_b]
+        return self.precedes(a, b)
+
+    cdef int sort_by_use(self, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
+        """Among the places that one usage-based ClusterQueue's candidates hold, order them by use.
+
+        Upstream compares by use within a ClusterQueue only, which is no order over several; this is the one that equals
+        it wherever it is one (QP-920).
+        """
+        cdef Py_ssize_t i, j, size
         cdef Candidate* items = self.items + first
         cdef Candidate* grown
+        if count > self.group_capacity:
+            grown = <Candidate*> realloc(self.group, 2 * count * sizeof(Candidate))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("candidates")
+            self.group = grown
+            self.group_capacity = 2 * count
+        for i in range(count):
+            items[i].sorted_by_use = not self.flavors.usage_based[items[i].queue]
+        for i in range(count):
+            if items[i].sorted_by_use:
+                continue
+            size = 0
+            for j in range(i, count):
+                if self.is_same_group(&items[i], &items[j]):
+                    self.group[size] = items[j]
+                    size += 1
+            self.sort(self.group, size, True)
+            size = 0
+            for j in range(i, count):
+                if j == i or (not items[j].sorted_by_use and self.is_same_group(&self.group[0], &items[j])):
+                    items[j] = self.group[size]
+                    items[j].sorted_by_use = True
+                    size += 1
+        return 0
+
+    cdef bint is_same_group(self, Candidate* a, Candidate* b) noexcept nogil:
+        return a.queue == b.queue and a.list == b.list and a.evicted == b.evicted
+
+    cdef int sort(self, Candidate* items, Py_ssize_t count, bint by_use) except -1 nogil:
+        """Merge sort."""
+        cdef Py_ssize_t width = 1, start, middle, end, i, j, k
+        cdef Candidate* grown
+        cdef bint later
         if count > self.scratch_capacity:
             grown = <Candidate*> realloc(self.scratch, 2 * count * sizeof(Candidate))
             if grown == NULL:
@@ -289,12 +341,20 @@ cdef class Candidates:
                 end = start + 2 * width if start + 2 * width < count else count
                 i, j = start, middle
                 for k in range(start, end):
-                    if i < middle and (j >= end or not self.precedes(&items[j], &items[i])):
-                        self.scratch[k] = items[i]
-                        i += 1
+                    if i >= middle:
+                        later = True
+                    elif j >= end:
+                        later = False
+                    elif by_use:
+                        later = self.precedes_by_use(&items[j], &items[i])
                     else:
+                        later = self.precedes(&items[j], &items[i])
+                    if later:
                         self.scratch[k] = items[j]
                         j += 1
+                    else:
+                        self.scratch[k] = items[i]
+                        i += 1
                 start = end
             memcpy(items, self.scratch, count * sizeof(Candidate))
             width *= 2

@@ -22,6 +22,7 @@ cdef struct Queue:
     index_t sticky           # preemptor that goes first, NONE without (QC-18)
     index_t preemptor        # workload that carries the preemptor mark, NONE without
     int64_t preemptor_generation  # its generation then
+    bint usage_based         # past use of the LocalQueue comes before everything else (QC-13)
     int64_t pop_cycle        # pops so far (QC-24)
     int64_t flush_cycle      # pop_cycle at the last flush, -1 before the first
     int64_t flush_count      # flushes so far: a bulk-moved class of an older flush is forgotten (QC-47)
@@ -55,6 +56,7 @@ cdef class Pending:
     cdef int park_class(self, index_t queue, index_t shape) except -1 nogil
     cdef bint precedes(self, Queue* queue, index_t a, index_t b) noexcept nogil
     cdef void sift_up(self, Queue* queue, Py_ssize_t at) noexcept nogil
+    cdef void heapify(self, Queue* queue) noexcept nogil
     cdef void sift_down(self, Queue* queue, Py_ssize_t at) noexcept nogil
     cdef int append(self, Rows* rows, index_t workload) except -1 nogil
     cdef ClassEntry* find_class(self, index_t queue, index_t shape) noexcept nogil

@@ -79,6 +79,12 @@ cdef class Pending:
     # --- heap
 
     cdef bint precedes(self, Queue* queue, index_t a, index_t b) noexcept nogil:
+        cdef double use_a, use_b
+        if queue.usage_based:
+            use_a = self.workloads.local_queue_usage[self.workloads.local_queue[a]]
+            use_b = self.workloads.local_queue_usage[self.workloads.local_queue[b]]
+            if use_a != use_b:
+                return use_a < use_b
         if queue.sticky != NONE and (a == queue.sticky) != (b == queue.sticky):
             return a == queue.sticky
         return self.workloads.before(a, b)
@@ -113,6 +119,12 @@ cdef class Pending:
             below = 2 * at + 1
         items[at] = moving
         self.workloads.position[moving] = <index_t> at
+
+    cdef void heapify(self, Queue* queue) noexcept nogil:
+        """Bring the heap in order after the order itself changed."""
+        cdef Py_ssize_t i
+        for i in range(queue.heap.length // 2 - 1, -1, -1):
+            self.sift_down(queue, i)
 
     cdef int append(self, Rows* rows, index_t workload) except -1 nogil:
         cdef Py_ssize_t capacity
@@ -216,8 +228,7 @@ cdef class Pending:
                 self.workloads.position[workload] = <index_t> kept
                 kept += 1
         q.heap.length = kept
-        for i in range(kept // 2 - 1, -1, -1):
-            self.sift_down(q, i)
+        self.heapify(q)
         return 0
 
     # --- moves
@@ -283,6 +294,9 @@ cdef class Pending:
             q.inflight = NONE
         if q.heap.length == 0:
             return NONE
+        if q.usage_based:
+            # use changes between pops; upstream may pop from a stale heap then (QC-15)
+            self.heapify(q)
         workload = q.heap.items[0]
         self.take_out(workload)
         self.workloads.place[workload] = INFLIGHT
@@ -414,6 +428,12 @@ cdef class Pending:
         q.parked.length = kept
         return moved
 
+    def set_usage_based(self, index_t queue, bint usage_based):
+        """Whether a ClusterQueue orders its workloads by the past use of their LocalQueues (QC-13)."""
+        self.check_queue(queue)
+        self.queues[queue].usage_based = usage_based
+        self.heapify(&self.queues[queue])
+
     def close_queue(self, index_t queue):
         """Empty a queue whose ClusterQueue is gone; its workloads are nowhere afterwards. Returns their rows."""
         self.check_queue(queue)
@@ -428,6 +448,7 @@ cdef class Pending:
         q.pop_cycle = 0
         q.flush_cycle = -1
         q.flush_count += 1
+        q.usage_based = False
         return rows
 
     # --- questions

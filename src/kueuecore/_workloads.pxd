@@ -37,6 +37,9 @@ cdef class Workloads:
     cdef public index_t[::1] slot_start      # first slot of the workload
     cdef public index_t[::1] slot_length
 
+    # [local queue]
+    cdef public double[::1] local_queue_usage  # past use, by which usage-based ClusterQueues order (QC-14)
+
     # progress of the flavor scan (QP-502)
     cdef public int64_t[::1] tried_cycle     # cycle in which it was recorded, NONE without a record
     cdef public int64_t[::1] tried_generation  # allocatable generation of the ClusterQueue then

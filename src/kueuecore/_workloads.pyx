@@ -37,6 +37,7 @@ cdef class Workloads:
             for name, dtype in table.items():
                 setattr(self, name, np.zeros(0, dtype))
         self.uid = np.zeros((0, uid_width), np.uint8)
+        self.local_queue_usage = np.zeros(0, np.float64)
         self.place = np.zeros(0, np.uint8)
         self.position = np.zeros(0, np.int32)
         self.placed_in = np.zeros(0, np.int32)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kueue_fast import Engine
+from kueue_fast.engine.queues import refresh_order
 
 NONE = -1
 
@@ -14,20 +15,21 @@ NONE = -1
 def dump(engine: Engine) -> dict[str, dict[str, Any]]:
     """Nodes, offers of ClusterQueues and workloads by name.
 
-    Left out is what history alone decides: generations, scan progress, and heap or parked. A limit without its flag, and
-    anything of a free row, means nothing and is left out too.
+    Left out is what history alone decides: generations, scan progress, and heap or parked. So is what means nothing:
+    a limit without its flag, and anything of a free row.
     """
     state = engine._state
     state.tree.refresh()
-    engine_queues = state.cluster_queues
-    from kueue_fast.engine.queues import refresh_order
-
     refresh_order(state)
     return {
         "nodes": {f"{kind} {name}": _node(engine, row) for (kind, name), row in state.tables.nodes.items()},
-        "queues": {name: _queue(engine, name) for name in engine_queues},
+        "queues": {name: _queue(engine, name) for name in state.cluster_queues},
         "workloads": {key: _workload(engine, record) for key, record in state.rows.records.items()},
-        "order": {"names": [state.by_row[row].name for row in np.asarray(state.tables.scheduler.queue_order).tolist()]},
+        "order": {
+            "names": [
+                state.by_row[row].name for row in np.asarray(state.tables.scheduler.queue_order).tolist()
+            ]
+        },
     }
 
 
@@ -126,7 +128,11 @@ def _workload(engine: Engine, record: Any) -> dict[str, Any]:
         for resource, _, flavor, amount in workloads.slots_of(row)
     ]
     if not pending:
-        found["slots"] = slots
+        if reserved_in == NONE:
+            del found["admitted"]
+            return found  # its ClusterQueue is gone: it books nothing
+        # an assumed one has slots without a flavor too, for resources that were skipped; they book nothing
+        found["slots"] = sorted(slot for slot in slots if slot[1] is not None)
         return found
     assert all(flavor is None and amount == 0 for _, flavor, amount in slots)
     found |= {

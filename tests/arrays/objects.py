@@ -16,7 +16,15 @@ SECOND = 10**9
 Json = dict[str, Any]
 
 
-def obj(kind: str, name: str, spec: Json | None = None, *, api: str = V1BETA2, namespace: str | None = None, **rest: Any) -> Any:
+def obj(
+    kind: str,
+    name: str,
+    spec: Json | None = None,
+    *,
+    api: str = V1BETA2,
+    namespace: str | None = None,
+    **rest: Any,
+) -> Any:
     """An object of any kind, decoded."""
     metadata: Json = {"name": name, **rest.pop("metadata", {})}
     if namespace is not None:
@@ -35,7 +43,9 @@ def flavor(name: str, **spec: Any) -> Any:
     return obj("ResourceFlavor", name, spec)
 
 
-def quota(resource: str, nominal: str | int, borrow: str | int | None = None, lend: str | int | None = None) -> Json:
+def quota(
+    resource: str, nominal: str | int, borrow: str | int | None = None, lend: str | int | None = None
+) -> Json:
     written: Json = {"name": resource, "nominalQuota": str(nominal)}
     if borrow is not None:
         written["borrowingLimit"] = str(borrow)
@@ -54,7 +64,12 @@ def group(**flavors: list[Json]) -> Json:
 
 
 def cluster_queue(name: str, *groups: Json, cohort: str | None = None, **spec: Any) -> Any:
-    full: Json = {"namespaceSelector": {}, "queueingStrategy": "BestEffortFIFO", "resourceGroups": list(groups), **spec}
+    full: Json = {
+        "namespaceSelector": {},
+        "queueingStrategy": "BestEffortFIFO",
+        "resourceGroups": list(groups),
+        **spec,
+    }
     if cohort is not None:
         full["cohortName"] = cohort
     return obj("ClusterQueue", name, full)
@@ -67,7 +82,9 @@ def cohort(name: str, *groups: Json, parent: str | None = None) -> Any:
     return obj("Cohort", name, spec)
 
 
-def local_queue(name: str, cluster_queue: str, *, in_namespace: str = "default", stop: str | None = None) -> Any:
+def local_queue(
+    name: str, cluster_queue: str, *, in_namespace: str = "default", stop: str | None = None
+) -> Any:
     spec: Json = {"clusterQueue": cluster_queue}
     if stop is not None:
         spec["stopPolicy"] = stop
@@ -87,7 +104,9 @@ def runtime_class(name: str, **overhead: str | int) -> Any:
     return obj("RuntimeClass", name, api="node.k8s.io/v1", handler="h", overhead={"podFixed": overhead})
 
 
-def condition(kind: str, status: str = "True", reason: str = "Reason", at: int = 0, message: str = "") -> Json:
+def condition(
+    kind: str, status: str = "True", reason: str = "Reason", at: int = 0, message: str = ""
+) -> Json:
     return {
         "type": kind,
         "status": status,
@@ -98,9 +117,14 @@ def condition(kind: str, status: str = "True", reason: str = "Reason", at: int =
 
 
 def pod_set(
-    count: int = 1, *, name: str = "main", minimum: int | None = None, together: str | None = None,
-    pod: Json | None = None, **requests: str | int,
-) -> Json:  # fmt: skip
+    count: int = 1,
+    *,
+    name: str = "main",
+    minimum: int | None = None,
+    together: str | None = None,
+    pod: Json | None = None,
+    **requests: str | int,
+) -> Json:
     """Pods of one container; `gpu=1` asks for `example.com/gpu`."""
     names = {"gpu": "example.com/gpu"}
     written = {names.get(resource, resource): str(amount) for resource, amount in requests.items()}
@@ -114,9 +138,16 @@ def pod_set(
 
 
 def workload_json(
-    name: str, queue: str, *pod_sets: Json, in_namespace: str = "default", priority: int = 0, created: int = 0,
-    metadata: Json | None = None, status: Json | None = None, **spec: Any,
-) -> Json:  # fmt: skip
+    name: str,
+    queue: str,
+    *pod_sets: Json,
+    in_namespace: str = "default",
+    priority: int = 0,
+    created: int = 0,
+    metadata: Json | None = None,
+    status: Json | None = None,
+    **spec: Any,
+) -> Json:
     """`created`: seconds after START."""
     made: Json = {
         "apiVersion": V1BETA2,
@@ -141,8 +172,11 @@ def workload(name: str, queue: str, *pod_sets: Json, **rest: Any) -> Any:
 
 
 def reserved(
-    made: Json, cluster_queue: str, *assigned: tuple[str, int, dict[str, str], dict[str, str | int]], admitted: bool = True
-) -> Json:  # fmt: skip
+    made: Json,
+    cluster_queue: str,
+    *assigned: tuple[str, int, dict[str, str], dict[str, str | int]],
+    admitted: bool = True,
+) -> Json:
     """A workload with a reservation: `assigned` are (pod set, count, flavors, usage)."""
     status: Json = copy.deepcopy(made.get("status") or {})
     kept = [one for one in status.get("conditions", []) if one["type"] not in ("QuotaReserved", "Admitted")]
@@ -168,6 +202,7 @@ def reserved(
 
 def observed(made: Json, admission: Any, *, admitted: bool = True) -> Json:
     """The workload as the cluster shows it after an admission of the engine was written."""
+
     def quantity(resource: str, amount: int) -> str:
         return f"{amount}m" if resource == "cpu" else str(amount)
 
@@ -175,7 +210,12 @@ def observed(made: Json, admission: Any, *, admitted: bool = True) -> Json:
         made,
         admission.cluster_queue,
         *(
-            (one.name, one.count, one.flavors, {name: quantity(name, amount) for name, amount in one.usage.items()})
+            (
+                one.name,
+                one.count,
+                one.flavors,
+                {name: quantity(name, amount) for name, amount in one.usage.items()},
+            )
             for one in admission.pod_sets
         ),
         admitted=admitted,
@@ -188,10 +228,10 @@ def finished(made: Json) -> Json:
     return {**made, "status": status}
 
 
-def feed(engine: Engine, *objects: Any, at: int = 0) -> Engine:
+def feed(engine: Engine, *objects: Any, at: float = 0) -> Engine:
     """Upsert objects (decoded, or as JSON) `at` seconds after START."""
     for one in objects:
-        engine.upsert(decode_object(one) if isinstance(one, dict) else one, START + at * SECOND)
+        engine.upsert(decode_object(one) if isinstance(one, dict) else one, START + int(at * SECOND))
     return engine
 
 

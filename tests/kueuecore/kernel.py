@@ -115,7 +115,9 @@ def random_case(rng: random.Random) -> ForestCase:
             return rng.choice((*EDGES, MAX - 2, UNLIMITED, rng.randrange(MAX)))
         return rng.randrange(20)
 
-    def limits(nominal: dict[oracle.FlavorResource, int], has_parent: bool) -> dict[oracle.FlavorResource, int]:
+    def limits(
+        nominal: dict[oracle.FlavorResource, int], has_parent: bool
+    ) -> dict[oracle.FlavorResource, int]:
         return {fr: amount() for fr in nominal if has_parent and rng.random() < 0.4}
 
     def quotas(has_parent: bool) -> oracle.Quotas:

@@ -74,7 +74,10 @@ def kernel_forest(
     return KernelForest(
         ForestCase(
             tuple(CohortRow(name, parent, own) for name, (parent, own) in cohorts.items()),
-            tuple(ClusterQueueRow(name, parent, own, {RED: used}) for name, (parent, own, used) in queues.items()),
+            tuple(
+                ClusterQueueRow(name, parent, own, {RED: used})
+                for name, (parent, own, used) in queues.items()
+            ),
             (),
         )
     )
@@ -94,7 +97,11 @@ AVAILABLE = {
     ),
     "(c) limits in both directions": (
         {"root": (None, quotas(10))},
-        {"a": ("root", quotas(10), 20), "b": ("root", quotas(10, borrow=2), 10), "c": ("root", quotas(10, lend=5), 6)},
+        {
+            "a": ("root", quotas(10), 20),
+            "b": ("root", quotas(10, borrow=2), 10),
+            "c": ("root", quotas(10, lend=5), 6),
+        },
         {"want_potential": [35, 12, 40], "want_available": [4, 2, 4]},
     ),
     "(d) a cohort's borrowing limit caps those below it": (
@@ -132,7 +139,7 @@ AVAILABLE = {
         {"a": (None, quotas(9, borrow=3, lend=4), 2)},
         {"want_potential": [9], "want_available": [7]},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", AVAILABLE.values(), ids=AVAILABLE)
@@ -151,7 +158,14 @@ def test_usage_reaches_the_cohort_only_above_what_is_never_lent() -> None:
         {"a": ("root", quotas(10, lend=4), 0), "b": ("root", quotas(10, lend=6), 0)},
     )
     forest, row = kernel.forest, kernel.row
-    steps = [("a", 5, False, 0), ("a", 4, False, 3), ("b", 7, False, 6), ("a", 2, True, 4), ("a", 7, True, 3), ("b", 7, True, 0)]  # fmt: skip
+    steps = [
+        ("a", 5, False, 0),
+        ("a", 4, False, 3),
+        ("b", 7, False, 6),
+        ("a", 2, True, 4),
+        ("a", 7, True, 3),
+        ("b", 7, True, 0),
+    ]
     for name, amount, removes, want in steps:
         forest.change_usage(row[name], 0, amount, kernel.journal, removes)
         assert forest.usage[row["root"], 0] == want
@@ -185,7 +199,11 @@ def test_a_queue_without_a_cohort_never_borrows() -> None:
 HEIGHTS = {
     "no children": ({"root": (None, quotas(0))}, {}, 0),
     "a queue below it": ({"root": (None, quotas(0))}, {"a": ("root", quotas(0), 0)}, 1),
-    "only a queue that is not in the snapshot": ({"root": (None, quotas(0))}, {"gone": ("root", quotas(0), 0)}, 0),
+    "only a queue that is not in the snapshot": (
+        {"root": (None, quotas(0))},
+        {"gone": ("root", quotas(0), 0)},
+        0,
+    ),
     "a cohort without children below it": (
         {"root": (None, quotas(0)), "left": ("root", quotas(0))},
         {},
@@ -196,7 +214,7 @@ HEIGHTS = {
         {"a": ("left", quotas(0), 0)},
         2,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", HEIGHTS.values(), ids=HEIGHTS)
@@ -282,10 +300,13 @@ BAD_CALLS = {
         lambda forest: forest.recompute_heights(np.array([-1], np.int32)),
         "node -1: expected a row from 0 to 2",
     ),
-    "an order of another type": (lambda forest: forest.recompute(np.array([0], np.int64)), "Buffer dtype mismatch"),
+    "an order of another type": (
+        lambda forest: forest.recompute(np.array([0], np.int64)),
+        "Buffer dtype mismatch",
+    ),
     "a mark that was never reached": (lambda forest: forest.undo(Journal(), 1), "mark 1: expected 0 to 0"),
     "a mark below 0": (lambda forest: forest.undo(Journal(), -1), "mark -1: expected 0 to 0"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD_CALLS.values(), ids=BAD_CALLS)

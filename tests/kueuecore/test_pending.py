@@ -1,17 +1,14 @@
-"""Heaps and parked sets. Pops and requeues go through cycles of a hand-made Scheduler. Source: QC-11, QC-20..30, QC-37, QC-46."""
+"""Heaps and parked sets of the ClusterQueues. Source: QC-11, QC-20, QC-27..29, QC-37, QC-46, QC-47."""
 
 from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
 from kueuecore import Forest, Pending, Workloads
 from tests.kueuecore.kernel import HEAP, MATCHES, NOWHERE, PARKED, World
-from tests.kueuecore.pending_model import Item, Model
-
-FITS, LATER, NEVER = range(3)  # request classes of World: 0, 5 and 100 cpu of 10
+from tests.kueuecore.pending_model import FITS, LATER, NEVER
 
 
 def heads(world: World, count: int) -> list[int]:
@@ -24,7 +21,11 @@ def test_pops_follow_priority_then_time_then_uid() -> None:
     world = World()
     facts = {}
     for row in range(300):
-        facts[row] = (rng.randrange(3), rng.randrange(4), f"{rng.randrange(20):02d}-{row:03d}"[: rng.randrange(3, 7)] + f"{row}")
+        facts[row] = (
+            rng.randrange(3),
+            rng.randrange(4),
+            f"{rng.randrange(20):02d}-{row:03d}"[: rng.randrange(3, 7)] + f"{row}",
+        )
         priority, timestamp, uid = facts[row]
         world.write(row, priority=priority, timestamp=timestamp, uid=uid)
         assert world.pending.put(row, 0) is True
@@ -74,89 +75,6 @@ def test_removed_workloads_are_not_popped() -> None:
     assert heads(world, 40) == [row for row in range(40) if row not in (0, 7, 39, 20)]
 
 
-# --- where a head goes (QC-30)
-
-# What makes a head fail, the requeue reason that it gets (kueuecore's Requeue), and where it goes: StrictFIFO, BestEffortFIFO.
-DESTINATIONS = {
-    "NoFit": ({"request": NEVER}, 3, HEAP, PARKED),
-    "PreemptionNoCandidates": ({"request": LATER}, 4, HEAP, PARKED),
-    "NamespaceMismatch": ({"namespace": 1}, 2, PARKED, PARKED),
-    "generic: the namespace is missing": ({"namespace": 2}, 0, HEAP, PARKED),
-    "generic: a check failed": ({"checks_failed": True}, 0, HEAP, PARKED),
-    "generic: invalid requests": ({"invalid": True}, 0, HEAP, PARKED),
-}
-
-
-@pytest.mark.parametrize("strict", [True, False], ids=["StrictFIFO", "BestEffortFIFO"])
-@pytest.mark.parametrize("case", DESTINATIONS.values(), ids=DESTINATIONS)
-def test_where_a_head_goes(case: tuple[dict, int, int, int], strict: bool) -> None:
-    facts, want_reason, want_strict, want_best_effort = case
-    world = World(strict=[0] if strict else [])
-    world.use(0, 10)
-    world.write(0, **facts)
-    world.pending.put(0, 0)
-    assert world.refused()[0][1] == want_reason
-    assert world.pending.place_of(0) == (want_strict if strict else want_best_effort)
-
-
-@pytest.mark.parametrize("strict", [True, False], ids=["StrictFIFO", "BestEffortFIFO"])
-def test_a_head_whose_quota_went_to_another_stays_in_the_heap(strict: bool) -> None:
-    world = World(2, strict=[0, 1] if strict else [], cohort=True, nominal=4, requests=(0, 8))
-    world.write(0, 0, request=1, priority=1)
-    world.write(1, 1, request=1)
-    world.pending.put(0, 0)
-    world.pending.put(1, 0)
-    assert world.refused() == {1: (3, 1)}  # no longer fits, FailedAfterNomination
-    assert world.places(0, 1) == [NOWHERE, HEAP]
-
-
-@pytest.mark.parametrize("strict", [True, False], ids=["StrictFIFO", "BestEffortFIFO"])
-@pytest.mark.parametrize("backoff", [{"requeue_at": 100}, {"blocked": True}], ids=["requeueAt", "Requeued=False"])
-def test_a_head_in_backoff_is_parked_whatever_the_reason(strict: bool, backoff: dict) -> None:
-    """It was in the heap already when the backoff began."""
-    world = World(strict=[0] if strict else [])
-    world.write(0, request=NEVER)
-    world.pending.put(0, 0)
-    world.write(0, request=NEVER, **backoff)
-    world.pending.put(0, 50)
-    assert world.pending.place_of(0) == HEAP
-    world.refused(50)
-    assert world.pending.place_of(0) == PARKED
-
-
-def test_a_head_with_flavors_left_to_try_stays_in_the_heap() -> None:
-    """Its first pod set stopped at the first of two flavors, so the next cycle goes on after it (QC-40)."""
-    world = World(flavors=2)
-    world.workloads.reserve(pod_sets=5, slots=2)
-    world.workloads.write_pod_set(3, 0, FITS, 0, 0, 1, 1, -1, 0, 1)
-    world.workloads.write_pod_set(4, 0, NEVER, 0, 1, 1, 1, -1, 1, 1)
-    world.workloads.reserve(rows=1)
-    world.workloads.write(0, 0, 0, 0, -1, 0, 0, 0, False, False, False, b"uid", 3, 2, 0, False)
-    world.pending.put(0, 0)
-    assert world.refused() == {0: (1, 3)}
-    assert world.pending.place_of(0) == HEAP
-    assert [tried for _, tried, *_ in world.workloads.slots_of(0)] == [0, -2]
-
-
-def test_a_head_of_a_queue_outside_the_snapshot_is_refused_as_inactive() -> None:
-    world = World()
-    world.forest.in_snapshot[0] = 0
-    world.write(0)
-    world.pending.put(0, 0)
-    assert world.refused() == {0: (8, 0)}
-    assert world.pending.place_of(0) == PARKED
-
-
-def test_queues_that_are_not_asked_are_not_popped() -> None:
-    world = World(2)
-    world.scheduler.queue_order = np.array([1], np.int32)
-    for row, queue in enumerate((0, 1)):
-        world.write(row, queue)
-        world.pending.put(row, 0)
-    assert world.admitted() == [1]
-    assert world.places(0, 1) == [HEAP, NOWHERE]
-
-
 # --- put on create and update (QC-20, QC-26, QC-27)
 
 PUTS = {
@@ -164,7 +82,11 @@ PUTS = {
     "a new one before requeueAt is parked": ({"requeue_at": 100}, 99, PARKED),
     "a new one at requeueAt goes to the heap": ({"requeue_at": 100}, 100, HEAP),
     "a new one with Requeued=False is parked": ({"blocked": True}, 0, PARKED),
-    "Requeued=False weighs more than a requeueAt that is over": ({"blocked": True, "requeue_at": 1}, 9, PARKED),
+    "Requeued=False weighs more than a requeueAt that is over": (
+        {"blocked": True, "requeue_at": 1},
+        9,
+        PARKED,
+    ),
 }
 
 
@@ -352,64 +274,6 @@ def test_close_queue_leaves_nothing_behind() -> None:
     assert world.pending.place_of(5) == HEAP  # the class that was parked is forgotten too
 
 
-# --- a random sequence of operations against plain Python
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_random_operations_as_a_plain_model(seed: int) -> None:
-    rng = random.Random(seed)
-    queues = 3
-    world = World(queues, strict=[2])
-    model = Model(queues, strict={2})
-    for queue in range(queues):
-        world.use(queue, 10)
-    now = 0
-    for _ in range(400):
-        now += rng.randrange(3)
-        action = rng.random()
-        row = rng.randrange(40)
-        item = model.items.get(row)
-        if action < 0.55:
-            kept = item is not None and item.place != NOWHERE and rng.random() < 0.5
-            new = Item.random(rng, row, now, item.queue if kept and item else rng.randrange(queues))
-            changed = item is None or not kept or rng.random() < 0.7
-            if item is not None and not kept:
-                world.pending.remove(row)
-                model.remove(row)
-                world.scheduler.release(row)
-            world.write(
-                row, new.queue, request=new.request, priority=new.priority, timestamp=new.timestamp,
-                namespace=new.namespace, shape=new.shape, requeue_at=new.requeue_at, blocked=new.blocked,
-                checks_failed=new.checks_failed,
-            )  # fmt: skip
-            if item is None or item.place == NOWHERE or rng.random() < 0.9:
-                assert world.pending.put(row, now, changed) is model.put(new, now, changed)
-            else:
-                world.pending.remove(row)
-                model.remove(row)
-                assert world.pending.put_back(row) is model.put_back(new)
-        elif action < 0.65:
-            if item is not None:
-                world.pending.remove(row)
-                model.remove(row)
-        elif action < 0.72:
-            queue = rng.randrange(queues)
-            assert world.pending.flush(queue, now) == model.flush(queue, now)
-        elif action < 0.74:
-            queue = rng.randrange(queues)
-            assert sorted(world.pending.close_queue(queue)) == model.close(queue)
-        else:
-            world.scheduler.run(now)
-            admitted = {row for row, _, _ in world.scheduler.admissions()}
-            refused = {row: outcome for row, _, outcome, *_ in world.scheduler.refusals()}
-            assert (admitted, refused) == model.cycle(now)
-        for row, item in model.items.items():
-            assert world.pending.place_of(row) == item.place, (row, item)
-        for queue in range(queues):
-            assert sorted(world.pending.heap_rows(queue)) == model.rows(queue, HEAP)
-            assert sorted(world.pending.parked_rows(queue)) == model.rows(queue, PARKED)
-
-
 # --- calls that make no sense
 
 
@@ -431,9 +295,12 @@ BAD_CALLS = {
     "flush of no queue": (lambda _, pending: pending.flush(99, 0), "queue 99: expected a forest row"),
     "close of no queue": (lambda _, pending: pending.close_queue(-1), "queue -1: expected a forest row"),
     "rows of no queue": (lambda _, pending: pending.heap_rows(99), "queue 99: expected a forest row"),
-    "parked rows of no queue": (lambda _, pending: pending.parked_rows(99), "queue 99: expected a forest row"),
+    "parked rows of no queue": (
+        lambda _, pending: pending.parked_rows(99),
+        "queue 99: expected a forest row",
+    ),
     "length of no queue": (lambda _, pending: pending.heap_length(-2), "queue -2: expected a forest row"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD_CALLS.values(), ids=BAD_CALLS)

@@ -87,6 +87,18 @@ def quota_value(resource: str, text: QuantityText) -> int:
     return UNLIMITED if value >= MAX // unit(resource) else to_units(resource, value)
 
 
+def to_double(text: QuantityText) -> float:
+    """The double that upstream gets from a quantity: rounded to 64 bits first, then to 53."""
+    value = parse(text)
+    if value == 0:
+        return 0.0
+    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length() - 64
+    if abs(value) >= Fraction(2) ** (exponent + 64):
+        exponent += 1
+    mantissa = round(value / Fraction(2) ** exponent)  # half to even, as Go rounds
+    return float(Fraction(mantissa) * Fraction(2) ** exponent)
+
+
 def canonical(text: QuantityText) -> tuple[str, Fraction]:
     """What upstream's canonical form tells apart: the value and the family of the suffix.
 

@@ -278,7 +278,9 @@ class Assigner:
         borrow, may_reclaim = self.node.lowest_subtree(fr, amount)
         if amount <= max(0, self.node.available(fr)):
             return Grade(Outcome.FIT, borrow)
-        if self.node.nominal(fr) >= amount or may_reclaim or self.cluster_queue.borrows_within_cohort:
+        queue = self.cluster_queue
+        reclaims = self.settings.fair_sharing and queue.reclaim_within_cohort != "Never"
+        if self.node.nominal(fr) >= amount or may_reclaim or queue.borrows_within_cohort or reclaims:
             return self.simulate(fr, amount)
         return Grade(Outcome.NO_FIT, borrow)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tests.oracle.amounts import quota_value
+from tests.oracle.amounts import quota_value, to_double
 from tests.oracle.eligibility import selects
 from tests.oracle.forest import Forest, Node, Quantities, Quotas
 from tests.oracle.queues import PendingQueue
@@ -37,6 +37,12 @@ def quotas_of(groups: Iterable[Manifest] | None) -> Quotas:
                     if resource.get(field) is not None:
                         limits[fr] = quota_value(resource["name"], resource[field])
     return Quotas(nominal, borrowing, lending)
+
+
+def weight_of(spec: Manifest) -> float:
+    """Fair sharing weight; 1 where none is given. Source: QP-301."""
+    weight = (spec.get("fairSharing") or {}).get("weight")
+    return 1.0 if weight is None else to_double(weight)
 
 
 class ClusterQueue:
@@ -93,7 +99,9 @@ class Cluster:
 
     def set_cohort(self, name: str, spec: Manifest) -> None:
         before = self.tree(self.forest.cohorts[name]) if name in self.forest.cohorts else []
-        self.forest.set_cohort(name, spec.get("parentName"), quotas_of(spec.get("resourceGroups")))
+        self.forest.set_cohort(
+            name, spec.get("parentName"), quotas_of(spec.get("resourceGroups")), weight_of(spec)
+        )
         self.forest.recompute()
         self._advance([*before, *self.tree(self.forest.cohorts[name])])
 
@@ -102,7 +110,7 @@ class Cluster:
         before = self.tree(old.node) if old else []
         changed = old is None or self._advances(old, spec)
         node = self.forest.set_cluster_queue(
-            name, spec.get("cohortName"), quotas_of(spec.get("resourceGroups"))
+            name, spec.get("cohortName"), quotas_of(spec.get("resourceGroups")), weight=weight_of(spec)
         )
         cluster_queue = self.cluster_queues.setdefault(name, ClusterQueue(name, node, self.settings))
         cluster_queue.configure(spec)

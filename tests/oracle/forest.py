@@ -34,6 +34,7 @@ class Node:
         self.children: list[Node] = []
         # An inactive ClusterQueue keeps its quota and usage but is not in the scheduler's snapshot (QP-232).
         self.active = True
+        self.weight = 1.0  # for fair sharing (QP-301)
         self.subtree: Quantities = {}
         self.usage: Quantities = {}
 
@@ -96,6 +97,16 @@ class Node:
         if self.parent is not None and stored_in_parent > 0:
             self.parent.remove_usage(fr, min(amount, stored_in_parent))
 
+    @contextmanager
+    def what_if(self) -> Iterator[None]:
+        """Whatever is added and removed here inside, all is as before at the end."""
+        before = [(node, dict(node.usage)) for node in self.path()]
+        try:
+            yield
+        finally:
+            for node, usage in before:
+                node.usage = usage
+
     def borrows_with(self, fr: FlavorResource, amount: int) -> bool:
         """Whether it would use more than its own. Source: QP-312."""
         own = self.nominal(fr) if self.is_cluster_queue else self.subtree.get(fr, 0)
@@ -146,20 +157,28 @@ class Forest:
         self.cluster_queues: dict[str, Node] = {}
         self.cohorts: dict[str, Node] = {}
         self._cohort_of: dict[str, str | None] = {}
-        self._explicit: dict[str, tuple[str | None, Quotas]] = {}
+        self._explicit: dict[str, tuple[str | None, Quotas, float]] = {}
 
     def set_cluster_queue(
-        self, name: str, cohort: str | None = None, quotas: Quotas = Quotas(), usage: Quantities | None = None
+        self,
+        name: str,
+        cohort: str | None = None,
+        quotas: Quotas = Quotas(),
+        usage: Quantities | None = None,
+        weight: float = 1.0,
     ) -> Node:
         node = self.cluster_queues.setdefault(name, Node(name, is_cluster_queue=True))
         node.quotas = quotas
+        node.weight = weight
         if usage is not None:
             node.usage = dict(usage)
         self._cohort_of[name] = cohort or None
         return node
 
-    def set_cohort(self, name: str, parent: str | None = None, quotas: Quotas = Quotas()) -> None:
-        self._explicit[name] = (parent or None, quotas)
+    def set_cohort(
+        self, name: str, parent: str | None = None, quotas: Quotas = Quotas(), weight: float = 1.0
+    ) -> None:
+        self._explicit[name] = (parent or None, quotas, weight)
 
     def is_explicit(self, cohort: str) -> bool:
         return cohort in self._explicit
@@ -172,9 +191,10 @@ class Forest:
         self.cohorts = {}
         for node in self.cluster_queues.values():
             self._link(node, self._cohort_of[node.name])
-        for name, (parent, quotas) in self._explicit.items():
+        for name, (parent, quotas, weight) in self._explicit.items():
             cohort = self._cohort(name)
             cohort.quotas = quotas
+            cohort.weight = weight
             self._link(cohort, parent)
         self._refuse_cycles()
         for node in [*self.cohorts.values(), *self.cluster_queues.values()]:

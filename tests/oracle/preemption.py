@@ -1,16 +1,19 @@
-"""Whom a workload may push out: classical preemption. Source: QP-601 to QP-642, QP-701 to QP-708."""
+"""Whom a workload may push out: the search and what it is asked for. Source: QP-631, QP-632, QP-640, QP-641.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+Classical preemption stands here too (QP-701 to QP-708), that of fair sharing in `fair_preemption`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from tests.oracle.amounts import add
 from tests.oracle.assignment import Assignment, Grade, Outcome
 from tests.oracle.cluster import Cluster, ClusterQueue
+from tests.oracle.fair_preemption import FairSearch
 from tests.oracle.forest import FlavorResource, Node, Quantities
-from tests.oracle.workloads import SECOND, Workload
-
-BUFFER = 5 * 60 * SECOND
+from tests.oracle.preemption_common import Target, allowed, candidate_order, fill_back, fits
+from tests.oracle.workloads import Workload
 
 
 class Variant(Enum):
@@ -36,12 +39,6 @@ class Candidate:
     workload: Workload
     variant: Variant
     common_ancestor: Node | None = None  # of the candidate and the preemptor
-
-
-@dataclass(frozen=True)
-class Target:
-    workload: Workload
-    reason: str
 
 
 class Preemptor:
@@ -84,13 +81,15 @@ class Preemptor:
         short: Sequence[FlavorResource],
         needed: Quantities,
     ) -> list[Target]:
-        """Source: QP-705, QP-706."""
+        """Source: QP-641, QP-705, QP-706."""
         if not short:
             return []
+        if self.settings.fair_sharing:
+            return FairSearch(self.cluster, workload, cluster_queue, short, needed).run()
         own = self._own_candidates(workload, cluster_queue, short)
         hierarchy, priority = self._cohort_candidates(workload, cluster_queue, short, needed)
         lists = [
-            sorted(candidates, key=lambda c: self._order(cluster_queue, c.workload))
+            sorted(candidates, key=lambda c: candidate_order(self.settings, cluster_queue, c.workload))
             for candidates in (hierarchy, priority, own)
         ]
         sequence = [
@@ -133,26 +132,8 @@ class Preemptor:
         policy = cluster_queue.within_cluster_queue
         return [
             Candidate(w, Variant.WITHIN_CLUSTER_QUEUE)
-            for w in self._allowed(workload, cluster_queue, short, policy)
+            for w in allowed(self.settings, workload, cluster_queue, short, policy)
         ]
-
-    def _allowed(
-        self, workload: Workload, cluster_queue: ClusterQueue, short: Sequence[FlavorResource], policy: str
-    ) -> Iterator[Workload]:
-        for held in cluster_queue.held.values():
-            if held.uses(short) and self._policy_allows(policy, workload, held):
-                yield held
-
-    def _policy_allows(self, policy: str, workload: Workload, candidate: Workload) -> bool:
-        """Source: QP-601."""
-        if policy == "Any":
-            return True
-        mine, theirs = workload.priority(self.settings), candidate.priority(self.settings)
-        if policy == "LowerPriority" or mine != theirs:
-            return policy in ("LowerPriority", "LowerOrNewerEqualPriority") and mine > theirs
-        newer_by = candidate.queue_time(self.settings) - workload.queue_time(self.settings)
-        buffer = BUFFER if self.settings.enabled("SchedulerTimestampPreemptionBuffer") else 0
-        return policy == "LowerOrNewerEqualPriority" and newer_by > buffer
 
     def _cohort_candidates(
         self,
@@ -171,7 +152,8 @@ class Preemptor:
         visited = node
         for cohort in node.parent.path():
             for found in self._below(cohort, visited, short):
-                for candidate in self._allowed(workload, found, short, cluster_queue.reclaim_within_cohort):
+                policy = cluster_queue.reclaim_within_cohort
+                for candidate in allowed(self.settings, workload, found, short, policy):
                     if has_advantage:
                         hierarchy.append(Candidate(candidate, Variant.HIERARCHICAL_RECLAIM, cohort))
                     else:
@@ -204,18 +186,6 @@ class Preemptor:
             return Variant.RECLAIM_WITHOUT_BORROWING
         return Variant.RECLAIM_WHILE_BORROWING
 
-    def _order(self, cluster_queue: ClusterQueue, candidate: Workload) -> tuple[bool, bool, int, int, str]:
-        """Source: QP-611, without admission fair sharing."""
-        assert candidate.admission is not None
-        own = candidate.admission.cluster_queue == cluster_queue.name
-        return (
-            not candidate.evicted,
-            own,
-            candidate.priority(self.settings),
-            -candidate.admission.reserved_at,
-            candidate.uid,
-        )
-
     # --- one run
 
     def _run(
@@ -230,24 +200,20 @@ class Preemptor:
 
         Source: QP-633, QP-708.
         """
-        node = cluster_queue.node
 
-        def fits() -> bool:
-            return all(
-                (may_borrow or not node.borrows_with(fr, v)) and v <= max(0, node.available(fr))
-                for fr, v in needed.items()
-            )
+        def fits_now() -> bool:
+            return fits(cluster_queue, needed, may_borrow=may_borrow)
 
-        taken: list[Candidate] = []
+        taken: list[Target] = []
         with self.cluster.what_if():
             for candidate in sequence:
                 if not self._is_valid(cluster_queue, candidate, short, may_borrow):
                     continue
                 self.cluster.let_go(candidate.workload)
-                taken.append(candidate)
-                if fits():
-                    self._fill_back(taken, fits)
-                    return [Target(c.workload, REASONS[c.variant]) for c in taken]
+                taken.append(Target(candidate.workload, REASONS[candidate.variant]))
+                if fits_now():
+                    fill_back(self.cluster, taken, fits_now)
+                    return taken
         return []
 
     def _is_valid(
@@ -269,13 +235,3 @@ class Preemptor:
             if node.within_nominal(short):
                 return False
         return True
-
-    def _fill_back(self, taken: list[Candidate], fits: Callable[[], bool]) -> None:
-        """Source: QP-642. The last one taken is never given back."""
-        for i in range(len(taken) - 2, -1, -1):
-            self.cluster.hold(taken[i].workload)
-            if fits():
-                taken[i] = taken[-1]
-                taken.pop()
-            else:
-                self.cluster.let_go(taken[i].workload)

@@ -4,6 +4,7 @@
 `unsupported` names what is missing.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from tests.oracle.amounts import request_value
 from tests.oracle.forest import Forest
 from tests.oracle.scheduler import Decisions, Entry
 from tests.oracle.settings import DEFAULT_GATES, HARMLESS_GATES, Settings
+from tests.oracle.shares import dominant_share
 from tests.oracle.workloads import SECOND, milliseconds
 from tests.oracle.world import World
 
@@ -122,7 +124,13 @@ def describe_state(world: World) -> Json:
         "inadmissible": {name: sorted(c.pending.parked) for name, c in cluster_queues},
         "usage": usage,
     }
-    filled = {key: {name: value for name, value in entries.items() if value} for key, entries in maps.items()}
+    if world.settings.fair_sharing:
+        shares = {name: dominant_share(c.node).weighted for name, c in cluster_queues}
+        maps["weightedShare"] = {name: "inf" if math.isinf(s) else s for name, s in shares.items()}
+    filled = {
+        key: {name: value for name, value in entries.items() if value or key == "weightedShare"}
+        for key, entries in maps.items()
+    }
     return {key: entries for key, entries in filled.items() if entries}
 
 
@@ -160,7 +168,7 @@ def normalise_admission(admission: Mapping[str, Any]) -> Json:
 def unsupported(scenario: Mapping[str, Any]) -> str | None:
     """What this oracle lacks for the scenario, or None."""
     config = scenario.get("config") or {}
-    for field in ("fairSharing", "admissionFairSharing", "requeuingTimestamp"):
+    for field in ("admissionFairSharing", "requeuingTimestamp"):
         if config.get(field) is not None:
             return field
     for gate in config.get("featureGates") or {}:

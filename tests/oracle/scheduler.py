@@ -12,8 +12,10 @@ from tests.oracle.amounts import add, subtract
 from tests.oracle.assignment import Assigner, Assignment, Mode
 from tests.oracle.cluster import Cluster, ClusterQueue
 from tests.oracle.forest import Quantities
-from tests.oracle.preemption import Preemptor, Target
+from tests.oracle.preemption import Preemptor
+from tests.oracle.preemption_common import Target
 from tests.oracle.requests import is_admissible
+from tests.oracle.tournament import Tournament
 from tests.oracle.workloads import Admission, ScanRecord, Workload
 
 # A try with some pod counts (None: all): the assignment, whom to evict for it, and whether that will do.
@@ -59,10 +61,11 @@ class Scheduler:
             else:
                 entry.requeue_reason = reason
                 decisions.requeued.append(entry)
-        entries.sort(key=self._order)
         victims: dict[str, Workload] = {}
+        fair = self.settings.fair_sharing
+        order = Tournament(self.cluster).order(entries) if fair else iter(sorted(entries, key=self._order))
         with self.cluster.what_if():
-            for entry in entries:
+            for entry in order:
                 self._process(entry, victims, decisions)
         for entry in decisions.admitted:
             entry.workload.admission = Admission(entry.cluster_queue.name, dict(entry.assignment.usage), now)

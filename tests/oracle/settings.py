@@ -6,6 +6,8 @@ from typing import Any
 
 # Gates that change what this oracle decides, with their default in Kueue v0.19.
 DEFAULT_GATES = {
+    "FairSharingPreemptWithinNominal": True,
+    "FairSharingPrioritizeNonBorrowing": True,
     "FlavorFungibility": True,
     "FlavorFungibilityPreserveScanProgress": True,
     "PartialAdmission": True,
@@ -17,17 +19,19 @@ DEFAULT_GATES = {
     "SchedulerTimestampPreemptionBuffer": False,
     "SchedulingEquivalenceHashing": True,
 }
-# Gates without effect on scenarios that this oracle takes: they act in fair sharing or on topology alone.
+# Gates without effect on scenarios that this oracle takes: they act on topology alone.
 HARMLESS_GATES = frozenset(
     {
-        "FairSharingPreemptWithinNominal",
-        "FairSharingPrioritizeNonBorrowing",
         "TASBalancedPlacement",
         "TASFailedNodeReplacementFailFast",
         "TASProfileMixed",
         "TASRecomputeAssignmentWithinSchedulingCycle",
     }
 )
+
+FINAL_SHARE = "LessThanOrEqualToFinalShare"
+INITIAL_SHARE = "LessThanInitialShare"
+BOTH_STRATEGIES = (FINAL_SHARE, INITIAL_SHARE)  # where the configuration names none (QP-720)
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Settings:
     transformations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     quota_check_strategy: str = "BlockUndeclared"
     slow_evictions: bool = False
+    fair_sharing: bool = False
+    strategies: tuple[str, ...] = BOTH_STRATEGIES
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Settings":
@@ -47,6 +53,10 @@ class Settings:
             transformations={rule["input"]: rule for rule in resources.get("transformations") or ()},
             quota_check_strategy=resources.get("quotaCheckStrategy") or "BlockUndeclared",
             slow_evictions=bool(config.get("slowEvictions")),
+            fair_sharing=config.get("fairSharing") is not None,
+            strategies=tuple(
+                (config.get("fairSharing") or {}).get("preemptionStrategies") or BOTH_STRATEGIES
+            ),
         )
 
     def enabled(self, gate: str) -> bool:

@@ -13,8 +13,21 @@ from tests.oracle.scenario import normalise, run, unsupported
 
 DATA = Path(__file__).parent.parent / "conformance" / "data"
 # Families of which every scenario must be supported, then those of which only a part is.
-WHOLE = ("flavors", "requests", "cohort", "partial", "hierarchy", "preempt", "pressure", "churn")
-PARTLY = ("gates", "stopping", "reports")
+WHOLE = (
+    "flavors",
+    "requests",
+    "cohort",
+    "partial",
+    "hierarchy",
+    "preempt",
+    "pressure",
+    "churn",
+    "fair",
+    "fairpressure",
+    "stopping",
+    "gates",
+)
+PARTLY = ("reports",)
 SAMPLE = 12
 
 
@@ -48,7 +61,6 @@ def test_all_of_the_corpus(family: str) -> None:
 @pytest.mark.parametrize(
     ("family", "want_reason"),
     [
-        ("fair", "fairSharing"),
         ("tas", "kind Topology"),
         ("slices", "feature gate ElasticJobsViaWorkloadSlices"),
     ],

@@ -154,7 +154,9 @@ class World:
 
     def _signal(self, workload: Workload) -> None:
         """Something changed that workloads of the same tree may wait for. Source: QC-31, QC-35."""
-        cluster_queue = self.cluster_queue_of(workload)
+        self._wake(self.cluster_queue_of(workload))
+
+    def _wake(self, cluster_queue: ClusterQueue | None) -> None:
         if cluster_queue is not None:
             self.to_flush.update(c.name for c in self.cluster.tree(cluster_queue.node))
 
@@ -168,8 +170,10 @@ class World:
         self._signal(workload)
 
     def _release(self, workload: Workload) -> None:
+        """Wakes who may use the quota now, even if the LocalQueue is held. Source: QC-35 as improved."""
         if workload.admission is not None:
             holder = self.cluster.holder(workload)
+            self._wake(holder)
             self.cluster.let_go(workload)
             holder.generation += 1
             workload.admission = None

@@ -165,8 +165,6 @@ class TestReplay:
 
     TOPOLOGY_FLAVOR = {"kind": "ResourceFlavor", "spec": {"topologyName": "t"}}
     UNSUPPORTED = {
-        "fair sharing, even an empty section": (scenario(config={"fairSharing": {}}), "fair sharing"),
-        "slow evictions": (scenario(config={"slowEvictions": True}), "evicted workloads that keep"),
         "failing nodes": (scenario({"at": 1, "failed": ["n"]}), "failing nodes"),
         "a step key that is unknown": (scenario({"at": 1, "scale": ["n"]}), "'scale' in a step"),
         "topology of a flavor": (scenario({"at": 1, "create": [TOPOLOGY_FLAVOR]}), "topology"),
@@ -194,7 +192,7 @@ class TestReplay:
 
 GOOD = {**TWO_WORKLOADS, "expect": WANT_TWO_WORKLOADS}
 BAD = {**TWO_WORKLOADS, "name": "case-2", "expect": WANT_TWO_WORKLOADS[:1]}
-FAIR = {**GOOD, "name": "case-3", "config": {"fairSharing": {}}}
+NOT_BUILT = {**GOOD, "name": "case-3", "steps": [{"at": 1, "scale": ["ns/a"]}]}
 
 
 def write(path: Path, *scenarios: dict[str, Any] | str) -> Path:
@@ -214,12 +212,12 @@ class TestReport:
     COUNTS = {
         "all match": ([GOOD], 0, ["family: 1/1 matched, 0 failed, 0 unsupported"]),
         "unsupported ones are apart from failures": (
-            [GOOD, FAIR],
+            [GOOD, NOT_BUILT],
             0,
             ["family: 1/2 matched, 0 failed, 1 unsupported"],
         ),
         "a failure is told in words": (
-            [GOOD, BAD, FAIR],
+            [GOOD, BAD, NOT_BUILT],
             1,
             ["family: 1/3 matched, 1 failed, 1 unsupported", "  case-2: want 1 step, got 2"],
         ),
@@ -249,12 +247,12 @@ class TestReport:
         assert [line.split(":")[0] for line in out.splitlines()] == ["one", "  case-2", "two"]
 
     def test_print(self, tmp_path: Path) -> None:
-        file = write(tmp_path / "family.jsonl", TWO_WORKLOADS, FAIR, BAD)
+        file = write(tmp_path / "family.jsonl", TWO_WORKLOADS, NOT_BUILT, BAD)
         code, out, err = run(file, print_only=True)
         first, second, third = map(json.loads, out.splitlines())
         assert (code, err) == (0, "")
         assert first == {"name": "case-1", "steps": replay(TWO_WORKLOADS, messages=True)}
-        assert second == {"name": "case-3", "unsupported": "fair sharing"}
+        assert second == {"name": "case-3", "unsupported": "'scale' in a step"}
         assert third["steps"] == first["steps"]
 
     BAD_FILES = {

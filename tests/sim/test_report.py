@@ -2,6 +2,8 @@
 
 import io
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,14 @@ import pytest
 from kueue_fast.lifecycle import events
 from kueue_fast.model import times
 from kueue_fast.sim.json_report import SCHEMA, to_json
-from kueue_fast.sim.report import MOST_ROWS, decimals, mean, print_report, quantile
+from kueue_fast.sim.report import MOST_ROWS, print_report, quantile
+from kueue_fast.sim.report_cells import decimals, mean
+from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS
 from kueue_fast.sim.result import (
     FlavorRow,
     Outcome,
     PodSetRow,
+    PreemptionRow,
     QueueRow,
     ResourceUse,
     SimulationResult,
@@ -27,6 +32,22 @@ NO_ROOM = (
     "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor "
     "a-rather-long-flavor-name, 8 more needed, insufficient quota for cpu in flavor default, 40 > 8"
 )
+PREEMPTED = PreemptionRow(
+    time_ns=START + 10 * SECOND,
+    workload="team-a/job-done-aaaaa",
+    path="/company/cohort/cq",
+    preemptor="team-b/job-urgent-zzzzz",
+    preemptor_path="/company/other",
+    reason="InCohortReclamation",
+)
+PREEMPTION = {
+    "time": 10,
+    "workload": "team-a/job-done-aaaaa",
+    "path": "/company/cohort/cq",
+    "preemptor": "team-b/job-urgent-zzzzz",
+    "preemptorPath": "/company/other",
+    "reason": "InCohortReclamation",
+}
 
 
 def row(name: str, state: State = State.PENDING, **more: object) -> WorkloadRow:
@@ -70,6 +91,9 @@ def result(rows: list[WorkloadRow] | None = None) -> SimulationResult:
             row("job-waits-fffff", waiting_reason="Pending", waiting_message=NO_ROOM),
         ]
         rows[0].outcome, rows[1].outcome = Outcome.SUCCEEDED, Outcome.FAILED
+        rows[0].preemptions, rows[0].last_preemption, rows[0].lost_ns = 1, PREEMPTED, 5 * SECOND
+        rows[2].evicting = True
+        rows[4].waits_for = (rows[2].key,)
     use = ResourceUse(
         flavor="default",
         resource="cpu",
@@ -83,8 +107,16 @@ def result(rows: list[WorkloadRow] | None = None) -> SimulationResult:
     )
     memory = ResourceUse(flavor="default", resource="memory", nominal=2**63 - 1, peak=3 * 2**30)
     queues = [
-        QueueRow("cq", "cohort", True, "Ready", "Can admit new workloads", [use, memory], 2, 2, 1, 2),
-        QueueRow("held", None, False, "Stopped", "Can't admit new workloads: is stopped."),
+        QueueRow("cq", "cohort", True, "Ready", "Can admit new workloads", [use, memory], 2, 2, 1, 2, 2.0, 62.5),
+        QueueRow(
+            "held",
+            None,
+            False,
+            "Stopped",
+            "Can't admit new workloads: is stopped.",
+            weight=0.0,
+            weighted_share=math.inf,
+        ),
     ]
     return SimulationResult(
         start_ns=START,
@@ -96,6 +128,7 @@ def result(rows: list[WorkloadRow] | None = None) -> SimulationResult:
         flavors=[FlavorRow("default", "cpu", 16000, 9500, 12000, 100 * SECOND * 4250)],
         events=[events.started("Job", "team-a", "done", "cq", START + SECOND)],
         notes=["Jobs without a queue name run outside Kueue and take no quota: team-a/free"],
+        preemptions=[PREEMPTED],
     )
 
 
@@ -117,7 +150,7 @@ def test_tables_hold_what_people_ask_for() -> None:
     got = text(result(), 160)
     assert got.startswith(
         "The run started at 2026-01-01T00:00:00Z and took 1m40s: 6 workloads, 2 finished (1 failed), 1 running, "
-        "1 with quota reserved, 2 pending; 7 scheduling cycles.\nNote: Jobs without a queue name"
+        "1 with quota reserved, 2 pending; 7 scheduling cycles, 1 preemption.\nNote: Jobs without a queue name"
     )
     assert line_with(got, "job-done") == [
         "team-a/job-done-aaaaa",
@@ -128,10 +161,11 @@ def test_tables_hold_what_people_ask_for() -> None:
         "1s",
         "1m30s",
         "default",
+        "1x",
     ]
     assert line_with(got, "job-broken")[6:8] == ["5s", "failed"]
     assert line_with(got, "job-runs")[6:] == words(
-        "running head: default (cpu), a100 (nvidia.com/gpu); workers: default"
+        "stopping head: default (cpu), a100 (nvidia.com/gpu); workers: default -"
     )
     assert line_with(got, "job-reserved") == [
         "team-a/job-reserved-ddddd",
@@ -142,9 +176,14 @@ def test_tables_hold_what_people_ask_for() -> None:
         "-",
         "reserved",
         "-",
+        "-",
     ]
-    assert line_with(got, "cohort ") == words("cq cohort default/cpu 8 9500m 1500m 2 1")
-    assert line_with(got, "held  ") == words("held - - - - - 0 0")
+    assert line_with(got, "cohort ") == words("cq cohort default/cpu 8 9500m 1500m 2 1 2 62.5")
+    assert line_with(got, "held  ") == words("held - - - - - 0 0 0 infinite")
+    assert line_with(got[got.index("\nPreemptions\n") :], "10s") == words(
+        "10s team-a/job-done-aaaaa /company/cohort/cq team-b/job-urgent-zzzzz /company/other "
+        "reclamation within the cohort"
+    )
     assert "held is not active (Stopped): Can't admit new workloads: is stopped.\n" in got
     assert line_with(got, "53.1%") == words("cq default/cpu 8 12 4.25 53.1%")
     assert line_with(got, "all queues") == words("all queues default/cpu 16 12 4.25 26.6%")
@@ -153,8 +192,12 @@ def test_tables_hold_what_people_ask_for() -> None:
 
 def test_equal_reasons_are_told_once_with_all_names() -> None:
     got = text(result())
-    assert got.count(NO_ROOM) == 1
-    assert "  team-a/job-waits-eeeee, team-a/job-waits-fffff\n    Pending: couldn't" in got
+    assert got.count(NO_ROOM) == 2
+    assert f"  team-a/job-waits-fffff\n    Pending: {NO_ROOM}\n\n" in got
+    assert f"    Pending: {NO_ROOM}\n    until these have stopped: team-a/job-runs-ccccc\n" in got
+    same = result()
+    same.workloads[4].waits_for = ()
+    assert "  team-a/job-waits-eeeee, team-a/job-waits-fffff\n    Pending: couldn't" in text(same)
     assert "    UnsatisfiedChecks: quota is reserved; admission checks are not ready: prov (Pending)\n" in got
 
 
@@ -213,6 +256,28 @@ def test_many_reasons_are_shortened() -> None:
     assert "... and 10 more reasons" in got
 
 
+def test_many_preemptions_are_shortened() -> None:
+    many = result()
+    many.preemptions = [
+        replace(PREEMPTED, workload=f"team-a/w-{n}") for n in range(MOST_PREEMPTIONS + 5)
+    ]
+    got = text(many)
+    assert f"team-a/w-{MOST_PREEMPTIONS - 1} " in got
+    assert f"team-a/w-{MOST_PREEMPTIONS} " not in got
+    assert "... and 5 more preemptions: --json lists all of them." in got
+
+
+def test_without_preemption_and_fair_sharing_there_are_no_columns_for_them() -> None:
+    plain = result()
+    plain.preemptions = []
+    for queue in plain.queues:
+        queue.weight = queue.weighted_share = None
+    got = text(plain)
+    for word in ("Preempted", "Preemptions", "Weight", "Share "):
+        assert word not in got
+    assert json.loads(to_json(plain))["clusterQueues"][0]["fairSharing"] is None
+
+
 def test_an_empty_result_is_printed() -> None:
     nothing = SimulationResult(START, START, False, 0, [], [], [], [], [])
     assert "took 0s: 0 workloads, 0 finished; 0 scheduling cycles" in text(nothing)
@@ -245,10 +310,18 @@ def test_json_holds_everything() -> None:
         "admitted": 1,
         "finished": 90,
         "waited": 1,
+        "evicting": False,
+        "preemptions": 1,
+        "lastPreemption": PREEMPTION,
+        "lostRunTime": 5,
         "podSets": [{"name": "main", "count": 2, "flavors": {"cpu": "default", "memory": "default"}}],
         "waiting": None,
     }
-    assert got["workloads"][4]["waiting"] == {"reason": "Pending", "message": NO_ROOM}
+    want_waiting = {"reason": "Pending", "message": NO_ROOM, "evictions": ["team-a/job-runs-ccccc"]}
+    assert got["workloads"][4]["waiting"] == want_waiting
+    assert (got["workloads"][2]["evicting"], got["preemptions"]) == (True, [PREEMPTION])
+    assert got["clusterQueues"][0]["fairSharing"] == {"weight": 2, "weightedShare": 62.5}
+    assert got["clusterQueues"][1]["fairSharing"] == {"weight": 0, "weightedShare": "infinite"}
     assert got["clusterQueues"][0]["resources"][0] == {
         "flavor": "default",
         "resource": "cpu",

@@ -103,9 +103,20 @@ def one_queue(cpu: Any = 4, **spec: Any) -> tuple[dict[str, Any], ...]:
     return flavor("default"), cluster_queue("cq", {"default": {"cpu": cpu}}, **spec), local_queue()
 
 
-def annotations(arrival: str | None, run_time: str | None, **more: str) -> dict[str, str]:
+def priority_class(name: str, value: int) -> dict[str, Any]:
+    return {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": meta(name), "value": value}
+
+
+def cohort(name: str, parent: str | None = None, **spec: Any) -> dict[str, Any]:
+    above = {"parentName": parent} if parent else {}
+    return {"apiVersion": KUEUE, "kind": "Cohort", "metadata": meta(name), "spec": {**above, **spec}}
+
+
+def annotations(
+    arrival: str | None, run_time: str | None, grace: str | None = None, **more: str
+) -> dict[str, str]:
     prefix = "sim.kueue-fast.dev/"
-    said = {prefix + "arrival": arrival, prefix + "run-time": run_time}
+    said = {prefix + "arrival": arrival, prefix + "run-time": run_time, prefix + "grace-period": grace}
     return {**{name: value for name, value in said.items() if value is not None}, **more}
 
 
@@ -121,6 +132,7 @@ def job(
     parallelism: int = 1,
     arrival: str | None = None,
     run_time: str | None = "1m",
+    grace: str | None = None,
     queue: str | None = "lq",
     labels: dict[str, str] | None = None,
     more_annotations: dict[str, str] | None = None,
@@ -128,7 +140,7 @@ def job(
     **spec: Any,
 ) -> dict[str, Any]:
     all_labels = {**({"kueue.x-k8s.io/queue-name": queue} if queue else {}), **(labels or {})}
-    said = annotations(arrival, run_time, **(more_annotations or {}))
+    said = annotations(arrival, run_time, grace, **(more_annotations or {}))
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -149,6 +161,7 @@ def workload(
     count: int = 1,
     arrival: str | None = None,
     run_time: str | None = "1m",
+    grace: str | None = None,
     queue: str = "lq",
     priority: int = 0,
     status: dict[str, Any] | None = None,
@@ -158,7 +171,7 @@ def workload(
     made = {
         "apiVersion": KUEUE,
         "kind": "Workload",
-        "metadata": meta(name, "ns", annotations=annotations(arrival, run_time), **(metadata or {})),
+        "metadata": meta(name, "ns", annotations=annotations(arrival, run_time, grace), **(metadata or {})),
         "spec": {
             "queueName": queue,
             "priority": priority,

@@ -84,8 +84,8 @@ class QuotaTree:
         if row is None:
             return
         before = self.parent.get(row, NONE)
-        self.explicit.discard(row)
         self._attach(row, None)
+        self.explicit.discard(row)  # not before: one that is its own parent would be freed as a childless implicit one
         self._write_quotas(row, {})
         touched = {row, before} - {NONE}
         if not self.children.get(row):

@@ -37,10 +37,19 @@ def _amounts(quantities: Mapping[str, QuantityValue] | None) -> list[tuple[str, 
 class PodClass:
     """What the kernel knows of pods of one adjusted template."""
 
-    __slots__ = ("eligibility", "pod", "request_class", "shape", "slots")
+    __slots__ = ("eligibility", "pod", "request_class", "requests", "shape", "slots")
 
-    def __init__(self, pod: PodSpec, request_class: int, eligibility: int, shape: bytes, slots: int) -> None:
+    def __init__(
+        self,
+        pod: PodSpec,
+        requests: tuple[tuple[str, int], ...],
+        request_class: int,
+        eligibility: int,
+        shape: bytes,
+        slots: int,
+    ) -> None:
         self.pod = pod
+        self.requests = requests
         self.request_class = request_class
         self.eligibility = eligibility
         self.shape = shape
@@ -72,7 +81,7 @@ class PodClasses:
         pod_level = _amounts(pod.resources.requests) if pod.resources else None
         shape = _encode((containers, _amounts(pod.overhead), pod_level)) + template.shape
         slots = len(requests) + (0 if any(name == PODS for name, _ in requests) else 1)
-        return PodClass(pod, self._request_class(requests), self._eligibility_class(pod), shape, slots)
+        return PodClass(pod, requests, self._request_class(requests), self._eligibility_class(pod), shape, slots)
 
     def set_flavor(self, name: str, flavor: ResourceFlavor | None) -> None:
         """A ResourceFlavor came, changed or went: rewrite its column for every class of pods."""

@@ -17,12 +17,12 @@ from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ASSUMED
 from kueue_fast.engine import messages
 from kueue_fast.engine.activity import required_checks
+from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
 from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Requeued
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.queues import Queues, refresh_order
 from kueue_fast.engine.state import ClusterQueueEntry, State
-from kueue_fast.errors import Unsupported
 from kueue_fast.model.features import FeatureGates
 
 
@@ -63,8 +63,6 @@ class Engine:
     ) -> None:
         configuration = configuration or Configuration()
         gates = FeatureGates({**(configuration.feature_gates or {}), **(feature_gates or {})})
-        if configuration.admission_fair_sharing is not None:
-            raise Unsupported("admission fair sharing comes in a later version")
         self._state = State(configuration, gates)
         self._intake = Intake(self._state)
         self._queues = Queues(self._state, self._intake)
@@ -140,6 +138,20 @@ class Engine:
         """When the next such request is due, ns since the epoch, or None."""
         return self._state.retries.next_due()
 
+    def sample(self, now_ns: int) -> list[LocalQueueUse]:
+        """Bring the past use of LocalQueues up to date where that is due; returns what their statuses say then.
+
+        Only with admission fair sharing. Source: QC-87.
+        """
+        self._state.now_ns = now_ns
+        fairness = self._state.fairness
+        return [] if fairness is None else fairness.sample(now_ns)
+
+    def next_sample(self) -> int | None:
+        """When the next sample is due, ns since the epoch; None without admission fair sharing."""
+        fairness = self._state.fairness
+        return None if fairness is None else fairness.next_sample()
+
     def retry(self, workload: str) -> None:
         """Ask that the parked workloads around the ClusterQueue of this workload's LocalQueue are looked at again."""
         self._intake.retry(workload)
@@ -188,6 +200,7 @@ class Engine:
         pod_sets = state.reader.pod_sets(detail)
         record.state = ASSUMED
         record.admission = (entry.name, pod_sets)
+        self._intake.charge(record, queue)
         self._words.pop(record.key, None)
         checks: tuple[str, ...] = ()
         if entry.rules:
@@ -227,6 +240,15 @@ class Engine:
         """Why a workload waits, as the last cycle that looked at it found; None if none did."""
         words = self._words.get(workload)
         return words() if words is not None else None
+
+    def victims(self, refusal: int) -> list[str]:
+        """Keys of the workloads for whose evictions a head of the last cycle waits, by its place in `requeued`.
+
+        Raises ValueError for a place that is none. Answers until the next cycle or event: rows are used again.
+        """
+        by_row = self._state.rows.by_row
+        targets = self._state.tables.scheduler.targets_of(refusal)
+        return [record.key for row in targets if (record := by_row[row]) is not None]
 
     def queue_state(self) -> dict[str, QueueState]:
         """All ClusterQueues by name, as they stand now."""

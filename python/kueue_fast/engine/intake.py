@@ -49,6 +49,8 @@ class Intake:
             if record is not None:
                 self._drop(record)
             return
+        if record is not None and workload.spec.active is False:
+            self._void_penalty(record)
         if reached != "pending" and workload.spec.active is not False and status is not None and status.admission:
             self._reserved(record, key, workload, status.admission, reached == "admitted")
         else:
@@ -66,6 +68,7 @@ class Intake:
         if record is None or record.state != ASSUMED:
             return
         self.release(record)
+        self._void_penalty(record)
         self._request_retry(record, NONE)
         record.state = PENDING
         self._place_anew(record)
@@ -99,6 +102,8 @@ class Intake:
             changed = True
         else:
             changed = record.facts != facts or record.layout is not layout
+            if record.local_queue != local_queue:
+                self._void_penalty(record)
             if record.local_queue != local_queue or state.tables.workloads.queue[record.row] != queue:
                 state.tables.pending.remove(record.row)
                 changed = True
@@ -206,8 +211,10 @@ class Intake:
         assignments = self._assignments(workload, admission)
         signature = (admission.cluster_queue, assignments)
         if record is not None and record.state != PENDING and record.admission == signature:
-            record.state = reached
+            before, record.state = record.state, reached
             self._write_marks(record, workload)
+            if before != ADMITTED and admitted:
+                self._account_admission(record)
             queue = state.cluster_queues.get(admission.cluster_queue)
             if queue is not None:
                 # upstream replaces the workload in its cache, which advances the generation (QP-217)
@@ -232,6 +239,8 @@ class Intake:
         record.queueable = False
         self.book(record)
         self._write_marks(record, workload)
+        if admitted:
+            self._account_admission(record)
 
     def _write_marks(self, record: Record, workload: Workload) -> None:
         """What preemption asks of a workload that holds quota: whether it stops, and since when it holds it."""
@@ -276,10 +285,58 @@ class Intake:
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""
-        if self._state.tables.workloads.reserved_in[record.row] == NONE:
+        state = self._state
+        queue = state.tables.workloads.reserved_in[record.row]
+        if queue == NONE:
             return
-        self._state.tree.refresh()
+        state.tree.refresh()
+        if state.fairness is not None and record.state == ADMITTED:
+            state.fairness.count(record.local_queue, self._held_amounts(record), -1)
         self._state.tables.scheduler.release(record.row)
+
+    # --- admission fair sharing
+
+    def _account_admission(self, record: Record) -> None:
+        """A workload came to be admitted: its use counts, and its penalty is settled (QC-84, QC-86)."""
+        state = self._state
+        if state.fairness is None:
+            return
+        state.fairness.count(record.local_queue, self._held_amounts(record), 1)
+        queue = state.tables.workloads.reserved_in[record.row]
+        if queue != NONE and state.tables.flavors.usage_based[queue]:
+            state.fairness.settle(record.local_queue, record.key, state.now_ns)
+
+    def charge(self, record: Record, queue: int) -> None:
+        """A cycle assumed this workload: it pays its entry penalty where the ClusterQueue orders by use (QC-85)."""
+        state = self._state
+        if state.fairness is None or not state.tables.flavors.usage_based[queue]:
+            return
+        declared = None
+        if state.tables.scheduler.assigner.ignore_undeclared:
+            declared = {
+                name for group in state.by_row[queue].spec.resource_groups or () for name in group.covered_resources or ()
+            }
+        requests: dict[str, int] = {}
+        assert record.layout is not None
+        for pod_set, pods in zip(record.layout.pod_sets, record.layout.classes, strict=True):
+            count = pod_set.count - min(pod_set.reclaimed, pod_set.count)
+            for name, amount in pods.requests:
+                if declared is None or name in declared:
+                    requests[name] = requests.get(name, 0) + amount * count
+        state.fairness.charge(record.local_queue, record.key, requests, state.now_ns)
+
+    def _void_penalty(self, record: Record) -> None:
+        if self._state.fairness is not None:
+            self._state.fairness.drop(record.local_queue, record.key)
+
+    def _held_amounts(self, record: Record) -> dict[str, int]:
+        """What a workload holds of each resource, over all flavors."""
+        names = self._state.tables.resource_names
+        held: dict[str, int] = {}
+        for resource, _, flavor, amount in self._state.tables.workloads.slots_of(record.row):
+            if flavor >= 0:
+                held[names[resource]] = held.get(names[resource], 0) + amount
+        return held
 
     # --- ends
 
@@ -293,6 +350,7 @@ class Intake:
         state = self._state
         row = state.tables.workloads.reserved_in[record.row]
         self.release(record)
+        self._void_penalty(record)
         state.tables.pending.remove(record.row)
         self._request_retry(record, row)
         state.rows.remove(record)

@@ -21,6 +21,7 @@ from kueue_fast.arrays.resource_groups import read_quotas
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import PENDING, Record
 from kueue_fast.engine.activity import activity, rules_of, stopped
+from kueue_fast.engine.admission_fair_sharing import USAGE_BASED
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.state import ClusterQueueEntry, LocalQueueEntry, State
 from kueue_fast.errors import InputError
@@ -61,6 +62,10 @@ class Queues:
         entry.rules = rules_of(spec)
         state.groups.write(row, spec)
         state.tables.forest.weight[row] = weight
+        scope = spec.admission_scope
+        usage_based = state.fairness is not None and scope is not None and scope.admission_mode == USAGE_BASED
+        state.tables.flavors.usage_based[row] = usage_based
+        state.tables.pending.set_usage_based(row, usage_based)
         state.tables.pending.strict[row] = spec.queueing_strategy == "StrictFIFO"
         np.asarray(state.tables.pending.namespace_match)[row] = MISSING
         for namespace, match in matches.items():
@@ -172,6 +177,8 @@ class Queues:
         key = (queue.metadata.namespace or "", queue.metadata.name)
         target = (queue.spec.cluster_queue if queue.spec else None) or ""
         held = stopped(queue.spec.stop_policy if queue.spec else None)
+        if state.fairness is not None:
+            state.fairness.set_local_queue(state.local_queue_number(*key), queue, state.now_ns)
         entry = state.local_queues.get(key)
         if entry is not None and entry.cluster_queue == target and entry.held == held:
             return
@@ -187,6 +194,8 @@ class Queues:
         state = self._state
         entry = state.local_queues.pop((namespace, name), None)
         if entry is not None:
+            if state.fairness is not None:
+                state.fairness.remove_local_queue(entry.number)
             self._intake.place_again(self._records_of([entry.number]))
 
     def _records_of(self, local_queues: list[int]) -> list[Record]:

@@ -38,6 +38,8 @@ class Retries:
         moved = 0
         for root in roots:
             del self._due[root]
+            if self._tree.is_cyclic(root):
+                continue  # the cycle came after the request (QC-32)
             for queue in self._tree.queues_of_tree(root):
                 moved += self._tables.pending.flush(queue, now_ns)
         return moved

@@ -14,6 +14,7 @@ from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.arrays.templates import PodClasses
 from kueue_fast.arrays.workloads import WorkloadRows
 from kueue_fast.engine.activity import READY, Activity
+from kueue_fast.engine.admission_fair_sharing import AdmissionFairness
 from kueue_fast.engine.retries import Retries
 from kueue_fast.model.features import FeatureGates
 
@@ -73,6 +74,10 @@ class State:
         self.namespace_labels: dict[str, dict[str, str]] = {}
         self.checks: dict[str, AdmissionCheck] = {}
         self.shapes: dict[tuple[bytes, int], int] = {}
+        self.fairness: AdmissionFairness | None = None
+        sharing = configuration.admission_fair_sharing
+        if sharing is not None and gates.enabled("AdmissionFairSharing"):
+            self.fairness = AdmissionFairness(sharing, self.tables)
         self.now_ns = 0
         self.order_is_stale = True
         self._configure(resources)
@@ -108,7 +113,11 @@ class State:
 
     def local_queue_number(self, namespace: str, name: str) -> int:
         """Number of a LocalQueue name, whether or not the LocalQueue exists."""
-        return self.local_queue_names.intern((namespace, name))
+        known = len(self.local_queue_names)
+        number = self.local_queue_names.intern((namespace, name))
+        if self.fairness is not None and number == known:
+            self.fairness.refresh(number)
+        return number
 
     def lead(self, entry: LocalQueueEntry) -> None:
         """Find again where a LocalQueue leads, after it or its ClusterQueue came, changed or went."""

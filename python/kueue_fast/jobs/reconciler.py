@@ -3,9 +3,9 @@
 Each step ends with a write; the watch of what was written brings the job back for the next. Whoever calls this
 carries the actions out, live or in the embedded cluster.
 
-Built so far: a top-level job with one Workload, from creation to the end. Eviction, waitForPodsReady, slices,
-prebuilt Workloads, ancestors and the comparison of a changed job with its Workload stand in rules that later
-issues take up.
+Built so far: a top-level job with one Workload, from creation through evictions to the end. waitForPodsReady,
+slices, prebuilt Workloads, ancestors and the comparison of a changed job with its Workload stand in rules that
+later issues take up.
 
 Source: JS-060..079, JS-088..090, JS-140, JS-160, JS-164.
 """
@@ -25,7 +25,7 @@ from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.pod_set_info import StartError
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import build, priority_of, queue_name
-from kueue_fast.lifecycle import events, finish
+from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import with_status, writable_status
 from kueue_fast.model import conditions
@@ -113,6 +113,8 @@ def reconcile(
         return None
     if workload is not None and finish.is_finished(workload):
         return release(job, integration, workload, now_ns)
+    if workload is not None and workload.metadata.deletion_timestamp:
+        return let_go(job, integration, workload, now_ns)
     ended = integration.finished(job)
     if ended is not None:
         if workload is None:
@@ -129,6 +131,9 @@ def reconcile(
         changed = with_reclaimable_pods(workload, reclaimable)
         if changed is not None:
             return UpdateWorkloadStatus(changed, None)
+    told_to_stop = eviction.eviction_of(workload)
+    if told_to_stop is not None:
+        return leave(job, integration, workload, told_to_stop[1], settings, now_ns)
     admitted = workload.status is not None and conditions.is_true(
         workload.status.conditions, conditions.ADMITTED
     )
@@ -191,6 +196,35 @@ def stop(
     if stopped.now:
         event = events.stopped(integration.kind, job.metadata.namespace or "", job.metadata.name, why, now_ns)
     return UpdateJob(stopped.job, event)
+
+
+def leave(
+    job: JobType,
+    integration: Integration[JobType],
+    workload: Workload,
+    why: str,
+    settings: JobSettings,
+    now_ns: int,
+) -> Action | None:
+    """An evicted Workload: its job is stopped; once no pod runs the quota is free. Source: JS-074, JS-075."""
+    action = stop(job, integration, workload, why, now_ns)
+    if action is not None:
+        return action
+    known = workload.status.conditions if workload.status is not None else None
+    if not conditions.is_true(known, conditions.QUOTA_RESERVED) or integration.active(job):
+        return None
+    return UpdateWorkloadStatus(eviction.stopped(workload, now_ns, settings.reasons), None)
+
+
+def let_go(
+    job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int
+) -> Action | None:
+    """The Workload is being deleted: its job stops, and then it may go. Source: JS-067."""
+    action = stop(job, integration, workload, "Workload is deleted", now_ns)
+    if action is not None:
+        return action
+    released = without_finalizer(workload)
+    return None if released is None else UpdateWorkload(released, None)
 
 
 def follow_queue(job: KubernetesObject, workload: Workload) -> Action | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kueue_fast.api.configuration import Configuration
+from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model.features import FeatureGates
 
 __all__ = ["JobSettings"]
@@ -24,6 +25,7 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
     topology_aware_scheduling: bool = True
     assign_queue_labels: bool = True
     admission_gated_by: bool = True
+    reasons: Reasons = Reasons()
 
     @classmethod
     def read(cls, configuration: Configuration | None, gates: FeatureGates) -> JobSettings:
@@ -47,4 +49,5 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
             topology_aware_scheduling=gates.enabled("TopologyAwareScheduling"),
             assign_queue_labels=gates.enabled("AssignQueueLabelsForPods"),
             admission_gated_by=gates.enabled("AdmissionGatedBy"),
+            reasons=Reasons.read(gates),
         )

@@ -1,9 +1,11 @@
 """Events: what `kubectl get events` would show, with upstream's types, reasons and facts.
 
-Source: LC-501 (cut of messages), LC-2001, LC-2003, QC-139, QC-144, JS-090.
+Source: LC-501 (cut of messages), LC-803, LC-2001, LC-2003, QC-139, QC-144, QP-814, JS-090.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,10 +13,12 @@ from kueue_fast.model.conditions import cut_event_message
 
 __all__ = [
     "Event",
+    "Priority",
     "admitted",
     "created_workload",
     "finished_workload",
     "pending",
+    "preempted",
     "quota_reserved",
     "started",
     "stopped",
@@ -70,6 +74,41 @@ def admitted(namespace: str, name: str, cluster_queue: str, waited_ns: int, now_
 def pending(namespace: str, name: str, message: str, now_ns: int, *, reason: str = "Pending") -> Event:
     """Event of a Workload that a cycle looked at and could not admit. Source: QC-139."""
     return _workload(now_ns, WARNING, reason, namespace, name, message)
+
+
+class Priority(NamedTuple):
+    """The priority that counts for a workload, and the one of its class: the difference is its boost."""
+
+    effective: int
+    base: int
+
+    def __str__(self) -> str:
+        return f"{self.effective} (base: {self.base}, boost: {self.effective - self.base})"
+
+
+def preempted(
+    victim: str,
+    victim_uid: str,
+    cluster_queue: str,
+    preemptor: str,
+    message: str,
+    priorities: tuple[Priority, Priority],
+    now_ns: int,
+) -> tuple[Event, Event, Event]:
+    """Events of a preemption: two on the victim (`namespace/name`) with the eviction's message, one on the preemptor.
+
+    `cluster_queue` is the victim's, `priorities` are the preemptor's and the victim's. Source: QP-814, LC-803.
+    """
+    namespace, _, name = victim.partition("/")
+    whose, _, by = preemptor.partition("/")
+    preemptors, victims = priorities
+    both = f"; preemptor effective priority: {preemptors}; preemptee effective priority: {victims}"
+    told = f"Preempted workload {victim} (UID: {victim_uid}) in ClusterQueue {cluster_queue}{both}"
+    return (
+        _workload(now_ns, NORMAL, "EvictedDueToPreempted", namespace, name, message),
+        _workload(now_ns, NORMAL, "Preempted", namespace, name, message + both),
+        _workload(now_ns, NORMAL, "PreemptedWorkload", whose, by, told),
+    )
 
 
 def _job(time_ns: int, reason: str, kind: str, namespace: str, name: str, message: str) -> Event:

@@ -13,6 +13,7 @@ import msgspec
 from kueue_fast.api.kueue import (
     ClusterQueue,
     ClusterQueueStatus,
+    FairSharingStatus,
     FlavorUsage,
     LocalQueue,
     LocalQueueFlavorUsage,
@@ -88,13 +89,14 @@ def cluster_queue_status(
     counts: QueueCounts,
     nominal: Mapping[tuple[str, str], int],
     now_ns: int,
+    fair_sharing: FairSharingStatus | None = None,
 ) -> ClusterQueue | None:
     """The ClusterQueue with its present status, None when that stands there already.
 
     `nominal` is its own quota by (flavor, resource): what is used beyond it counts as borrowed, in a cohort
-    only.
+    only. `fair_sharing` is its share, None without fair sharing.
 
-    Source: LC-1702, LC-1703.
+    Source: LC-1702..1704.
     """
     status = queue.status or ClusterQueueStatus()
     in_cohort = queue.spec is not None and bool(queue.spec.cohort_name)
@@ -124,6 +126,7 @@ def cluster_queue_status(
         pending_workloads=counts.pending,
         reserving_workloads=counts.reserving,
         admitted_workloads=counts.admitted,
+        fair_sharing=fair_sharing,
     )
     return None if new == queue.status else msgspec.structs.replace(queue, status=new)
 

@@ -1,1 +1,1 @@
-"""The simulator: a virtual clock, arrivals and run times around the same engine, lifecycle and jobs as a live process."""
+"""The simulator: a virtual clock, arrivals and run times around the engine, lifecycle and jobs of a live process."""

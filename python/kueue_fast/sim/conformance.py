@@ -24,8 +24,8 @@ from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
 from kueue_fast.engine import Engine
-from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.engine.decisions import Preemption
+from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.lifecycle.admission import admitted
 from kueue_fast.lifecycle.eviction import preempted, stopped
 from kueue_fast.model import conditions, times

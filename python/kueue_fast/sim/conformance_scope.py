@@ -1,8 +1,7 @@
 """What of a corpus scenario is not built yet.
 
 Only what the engine cannot refuse by itself, or only late: parts of the scenario's form, and objects whose
-meaning other parts of the engine would have to know. Preemption is left to the engine: queues may allow it
-without ever needing it.
+meaning other parts of the engine would have to know.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def unsupported_part(scenario: Mapping[str, Any]) -> str | None:
     """The first part of `scenario` that cannot be replayed yet, in words, or None."""
     config = scenario.get("config") or {}
     for key, words in _CONFIG.items():
-        # An empty fairSharing section is one: it sets every default and so enables it.
+        # An empty section is one: it sets every default and so enables it.
         if config.get(key) not in (None, False, ""):
             return words
     for step in scenario["steps"]:
@@ -48,7 +47,9 @@ def _object_part(manifest: Mapping[str, Any]) -> str | None:
         return "topology-aware scheduling"
     if kind != "Workload":
         return None
-    if any((pod_set.get("topologyRequest") or {}).keys() - _NO_TOPOLOGY for pod_set in spec.get("podSets") or ()):
+    if any(
+        (pod_set.get("topologyRequest") or {}).keys() - _NO_TOPOLOGY for pod_set in spec.get("podSets") or ()
+    ):
         return "topology-aware scheduling"
     annotations = (manifest.get("metadata") or {}).get("annotations") or {}
     if any(name in annotations for name in _SLICES):

@@ -46,12 +46,19 @@ BATCH_JOB: Final = BatchJob()
 
 
 class WorkloadController:
-    """Keeps the list of admission checks, and admits once all of them are ready. Source: LC-1501 steps 11 and 12."""
+    """Keeps the list of admission checks, and admits once all of them are ready. Source: LC-1501 steps 11 and 12.
 
-    def __init__(self, cluster: MemoryCluster, clock: VirtualClock, reasons: Reasons) -> None:
+    An evicted Workload that no job of the cluster belongs to is stopped by the runner: on a real cluster whoever
+    made it would do so (LC-805).
+    """
+
+    def __init__(
+        self, cluster: MemoryCluster, clock: VirtualClock, reasons: Reasons, runner: PodRunner
+    ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._reasons = reasons
+        self._runner = runner
         cluster.watch(Workload.KIND, self.on_workload)
 
     def on_workload(self, event: WatchEvent) -> None:
@@ -62,6 +69,12 @@ class WorkloadController:
         known = workload.status.conditions if workload.status is not None else None
         if conditions.is_true(known, conditions.FINISHED):
             return
+        if (
+            conditions.is_true(known, conditions.EVICTED)
+            and conditions.is_true(known, conditions.QUOTA_RESERVED)
+            and job_of(self._cluster, workload) is None
+        ):
+            self._runner.workload_stopping(workload)
         cluster_queue = self._cluster_queue_of(workload)
         if cluster_queue is not None:
             required = checks.required_checks(cluster_queue, workload)
@@ -179,7 +192,7 @@ class JobController:
             return
         was_held = event.old is None or bool(event.old.spec.suspend)
         if job.spec.suspend and not was_held:
-            self._runner.stopped(job.metadata.uid or "")
+            self._runner.job_stopping(job)
         elif was_held and not job.spec.suspend and BATCH_JOB.finished(job) is None:
             # What the event carries may be older than what is stored by now.
             current: Job | None = self._cluster.get(Job.KIND, job.metadata.namespace, job.metadata.name)
@@ -189,11 +202,9 @@ class JobController:
 
     def on_workload(self, event: WatchEvent) -> None:
         """A Workload changed: its job takes the next step."""
-        for owner in event.object.metadata.owner_references or ():
-            if owner.controller and owner.kind == Job.KIND and owner.api_version == Job.API_VERSION:
-                job = self._cluster.by_uid(owner.uid)
-                if job is not None:
-                    self._reconcile(job.metadata)
+        job = job_of(self._cluster, event.object)
+        if job is not None:
+            self._reconcile(job.metadata)
 
     def _reconcile(self, metadata: ObjectMeta) -> None:
         job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
@@ -242,3 +253,12 @@ class JobController:
     def _record_if(self, event: Event | None) -> None:
         if event is not None:
             self._record(event)
+
+
+def job_of(cluster: MemoryCluster, workload: Workload) -> Job | None:
+    """The Job that a Workload belongs to, None when it has none in this cluster."""
+    for owner in workload.metadata.owner_references or ():
+        if owner.controller and owner.kind == Job.KIND and owner.api_version == Job.API_VERSION:
+            found = cluster.by_uid(owner.uid)
+            return found if isinstance(found, Job) else None
+    return None

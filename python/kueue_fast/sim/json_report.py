@@ -5,13 +5,21 @@ Same result, same bytes: fields stand in the order of the structs, nothing depen
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Final, Literal
 
 import msgspec
 
 from kueue_fast.model import times
 from kueue_fast.model.quantities import UNLIMITED, format_amount
-from kueue_fast.sim.result import FlavorRow, QueueRow, ResourceUse, SimulationResult, WorkloadRow
+from kueue_fast.sim.result import (
+    FlavorRow,
+    PreemptionRow,
+    QueueRow,
+    ResourceUse,
+    SimulationResult,
+    WorkloadRow,
+)
 
 __all__ = ["SCHEMA", "to_json"]
 
@@ -43,6 +51,18 @@ class Waiting(_Part, kw_only=True):
 
     reason: str
     message: str
+    evictions: list[str]
+
+
+class PreemptionEntry(_Part, kw_only=True):
+    """A workload that was told to stop for another one; workloads are `namespace/name`."""
+
+    time: float
+    workload: str
+    path: str
+    preemptor: str
+    preemptor_path: str
+    reason: str
 
 
 class WorkloadEntry(_Part, kw_only=True):
@@ -62,6 +82,10 @@ class WorkloadEntry(_Part, kw_only=True):
     admitted: float | None
     finished: float | None
     waited: float | None
+    evicting: bool
+    preemptions: int
+    last_preemption: PreemptionEntry | None
+    lost_run_time: float
     pod_sets: list[PodSet]
     waiting: Waiting | None
 
@@ -81,6 +105,13 @@ class ResourceEntry(_Part, kw_only=True):
     mean: float
 
 
+class FairShare(_Part, kw_only=True):
+    """Weight and share of a ClusterQueue in fair sharing."""
+
+    weight: float
+    weighted_share: float | Literal["infinite"]
+
+
 class QueueEntry(_Part, kw_only=True):
     """One ClusterQueue."""
 
@@ -93,6 +124,7 @@ class QueueEntry(_Part, kw_only=True):
     reserving: int
     admitted: int
     finished: int
+    fair_sharing: FairShare | None
     resources: list[ResourceEntry]
 
 
@@ -131,6 +163,7 @@ class Report(_Part, kw_only=True):
     workloads: list[WorkloadEntry]
     cluster_queues: list[QueueEntry]
     flavors: list[FlavorEntry]
+    preemptions: list[PreemptionEntry]
     events: list[EventEntry]
 
 
@@ -146,6 +179,7 @@ def to_json(result: SimulationResult) -> bytes:
         workloads=[workload_entry(result, row) for row in result.workloads],
         cluster_queues=[queue_entry(result, row) for row in result.queues],
         flavors=[flavor_entry(result, row) for row in result.flavors],
+        preemptions=[preemption_entry(result, row) for row in result.preemptions],
         events=[
             EventEntry(
                 time=(event.time_ns - result.start_ns) / NANOSECONDS,
@@ -186,13 +220,41 @@ def workload_entry(result: SimulationResult, row: WorkloadRow) -> WorkloadEntry:
         admitted=after(row.admitted_ns),
         finished=after(row.finished_ns),
         waited=None if row.waited_ns is None else row.waited_ns / NANOSECONDS,
+        evicting=row.evicting,
+        preemptions=row.preemptions,
+        last_preemption=None
+        if row.last_preemption is None
+        else preemption_entry(result, row.last_preemption),
+        lost_run_time=row.lost_ns / NANOSECONDS,
         pod_sets=[
             PodSet(name=each.name, count=each.count, flavors=dict(each.flavors)) for each in row.pod_sets
         ],
-        waiting=Waiting(reason=row.waiting_reason, message=row.waiting_message)
+        waiting=Waiting(
+            reason=row.waiting_reason, message=row.waiting_message, evictions=list(row.waits_for)
+        )
         if row.waiting_message
         else None,
     )
+
+
+def preemption_entry(result: SimulationResult, row: PreemptionRow) -> PreemptionEntry:
+    """One preemption."""
+    return PreemptionEntry(
+        time=(row.time_ns - result.start_ns) / NANOSECONDS,
+        workload=row.workload,
+        path=row.path,
+        preemptor=row.preemptor,
+        preemptor_path=row.preemptor_path,
+        reason=row.reason,
+    )
+
+
+def fair_share(row: QueueRow) -> FairShare | None:
+    """Weight and share, None without fair sharing."""
+    if row.weight is None or row.weighted_share is None:
+        return None
+    share = row.weighted_share
+    return FairShare(weight=row.weight, weighted_share="infinite" if math.isinf(share) else share)
 
 
 def queue_entry(result: SimulationResult, row: QueueRow) -> QueueEntry:
@@ -207,6 +269,7 @@ def queue_entry(result: SimulationResult, row: QueueRow) -> QueueEntry:
         reserving=row.reserving,
         admitted=row.admitted,
         finished=row.finished,
+        fair_sharing=fair_share(row),
         resources=[resource_entry(result, use) for use in row.resources],
     )
 

@@ -17,6 +17,7 @@ from kueue_fast.sim.yaml_scalars import shortened
 __all__ = [
     "ARRIVAL",
     "FAILURE",
+    "GRACE_PERIOD",
     "NO_FACTS",
     "RUN_TIME",
     "ErrorCollector",
@@ -36,6 +37,8 @@ RUN_TIME: Final = PREFIX + "run-time"
 """How long the job runs from its start to its end."""
 FAILURE: Final = PREFIX + "failure"
 """`true`: the job ends as failed."""
+GRACE_PERIOD: Final = PREFIX + "grace-period"
+"""How long its pods go on after it was told to stop."""
 
 _DURATION: Final = "a duration such as 90s, 5m or 1h30m"
 _RUNNING_KINDS: Final = ("Job", "Workload")
@@ -53,6 +56,7 @@ class SimulationFacts:
     arrival_time_ns: int | None = None
     run_time_ns: int | None = None
     fails: bool = False
+    grace_period_ns: int = 0
 
 
 NO_FACTS: Final = SimulationFacts()
@@ -97,12 +101,15 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
         try:
             if name == ARRIVAL:
                 facts.update(_arrival(value))
-            elif name not in (RUN_TIME, FAILURE):
-                raise _Wrong("is not an annotation of the simulator", f"{ARRIVAL}, {RUN_TIME} or {FAILURE}")
+            elif name not in (RUN_TIME, FAILURE, GRACE_PERIOD):
+                known = f"{ARRIVAL}, {RUN_TIME}, {GRACE_PERIOD} or {FAILURE}"
+                raise _Wrong("is not an annotation of the simulator", known)
             elif kind not in _RUNNING_KINDS:
                 raise _Wrong(f"has no meaning on a {kind}", "it on a Job or a Workload")
             elif name == RUN_TIME:
                 facts["run_time_ns"] = _duration(value, _DURATION)
+            elif name == GRACE_PERIOD:
+                facts["grace_period_ns"] = _duration(value, _DURATION)
             elif value not in ("true", "false"):
                 raise _Wrong(f"is {value!r}", '"true" or "false"')
             else:

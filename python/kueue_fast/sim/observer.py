@@ -7,9 +7,9 @@ from typing import Final, Protocol
 
 from kueue_fast.api.kueue import Admission, Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.lifecycle import events, finish
+from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.lifecycle.admission import Decision
-from kueue_fast.model import conditions
+from kueue_fast.model import conditions, times
 from kueue_fast.model.quantities import request_value
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.recorder import Recorder
@@ -78,6 +78,7 @@ class WorkloadObserver:
         else:
             if row.state is State.PENDING:
                 self._reserved(key, row, workload)
+            row.evicting = eviction.eviction_of(workload) is not None
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)
 
@@ -90,8 +91,9 @@ class WorkloadObserver:
         now = self._clock.now
         self._recorder.reserved(key, admission.cluster_queue, pod_set_rows(admission), usage, now)
         self._last_words.pop(key, None)
+        waited = now - queued_since(workload, row)
         self._recorder.event(
-            events.quota_reserved(row.namespace, row.name, admission.cluster_queue, now - row.arrived_ns, now)
+            events.quota_reserved(row.namespace, row.name, admission.cluster_queue, waited, now)
         )
 
     def _admitted(self, key: str, row: WorkloadRow, workload: Workload) -> None:
@@ -117,6 +119,15 @@ def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
         priority_class=None if spec.priority_class_ref is None else spec.priority_class_ref.name,
         arrived_ns=now_ns,
     )
+
+
+def queued_since(workload: Workload, row: WorkloadRow) -> int:
+    """Since when a workload queues, in ns since 1970: the transition of Requeued, or its arrival. Source: QC-144."""
+    known = workload.status.conditions if workload.status is not None else None
+    requeued = conditions.find(known, conditions.REQUEUED)
+    if requeued is None or not requeued.last_transition_time:
+        return row.arrived_ns
+    return times.parse(requeued.last_transition_time)
 
 
 def outcome_of(workload: Workload) -> Outcome:

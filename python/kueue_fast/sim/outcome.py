@@ -5,8 +5,9 @@ Upstream writes these statuses in batches of a second; nothing reads them during
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,7 @@ from kueue_fast.api.batch import Job
 from kueue_fast.api.kueue import (
     ClusterQueue,
     Cohort,
+    FairSharingStatus,
     LocalQueue,
     ResourceGroup,
     ResourceQuota,
@@ -32,6 +34,8 @@ from kueue_fast.sim.result import FlavorRow, QueueRow, ResourceUse, SimulationRe
 __all__ = ["FinishedRun", "conclude"]
 
 NOT_TRIED: Final = "no scheduling cycle has looked at it yet"
+# Scheduling equivalence: what is like a workload that did not fit is parked with it.
+LIKE_ANOTHER: Final = "a workload of its queue that asks for the same did not fit"
 MOST_NAMES: Final = 5
 
 
@@ -39,8 +43,8 @@ MOST_NAMES: Final = 5
 class FinishedRun:
     """What a run leaves behind.
 
-    `manage_all` says that jobs without queue name are Kueue's too; `restless_ns` is the last instant at which the
-    scheduler did not come to rest.
+    `manage_all` says that jobs without queue name are Kueue's too, `fair_sharing` that it is on; `restless_ns` is
+    the last instant at which the scheduler did not come to rest.
     """
 
     cluster: MemoryCluster
@@ -48,6 +52,7 @@ class FinishedRun:
     recorder: Recorder
     reasons: Reasons
     manage_all: bool
+    fair_sharing: bool
     cycles: int
     end_ns: int
     stopped: bool
@@ -59,9 +64,12 @@ def conclude(run: FinishedRun) -> SimulationResult:
     recorder = run.recorder
     recorder.close(run.end_ns)
     states = run.engine.queue_state()
+    parked = {key for state in states.values() for key in state.parked}
     for row in recorder.rows.values():
         if row.state in (State.PENDING, State.RESERVED):
-            explain_waiting(run, row, states)
+            explain_waiting(run, row, states, parked)
+            victims = recorder.awaited.get(row.key, ())
+            row.waits_for = tuple(sorted(key for key in victims if recorder.rows[key].evicting))
     write_queue_statuses(run, states)
     return SimulationResult(
         start_ns=recorder.start_ns,
@@ -71,12 +79,15 @@ def conclude(run: FinishedRun) -> SimulationResult:
         workloads=list(recorder.rows.values()),
         queues=queue_rows(run, states),
         flavors=flavor_rows(run),
+        preemptions=recorder.preemptions,
         events=recorder.events,
         notes=notes(run),
     )
 
 
-def explain_waiting(run: FinishedRun, row: WorkloadRow, states: Mapping[str, QueueState]) -> None:
+def explain_waiting(
+    run: FinishedRun, row: WorkloadRow, states: Mapping[str, QueueState], parked: Container[str]
+) -> None:
     """Fill in the reason and the words, and write them into the Workload's status."""
     cluster = run.cluster
     workload: Workload | None = cluster.get(Workload.KIND, row.namespace, row.name)
@@ -106,12 +117,12 @@ def explain_waiting(run: FinishedRun, row: WorkloadRow, states: Mapping[str, Que
     blocker = queues.queue_blocker(workload, local, queue, state is not None and state.status == "active")
     if blocker is not None:
         row.waiting_message = blocker[1]
-        if state is not None and state.inactive_message:
-            row.waiting_message += f": {state.inactive_message}"
+        if queue is not None and state is not None and state.status != "active":
+            row.waiting_message += f": {activity(queue, state).message}"
         changed = queues.blocked(workload, blocker, run.end_ns, run.reasons)
     else:
         message = run.engine.pending_message(row.key)
-        row.waiting_message = message or NOT_TRIED
+        row.waiting_message = message or (LIKE_ANOTHER if row.key in parked else NOT_TRIED)
         if message:
             changed = admission.pending(workload, message, run.end_ns, reasons=run.reasons)
     if changed is not None:
@@ -155,10 +166,11 @@ def write_queue_statuses(run: FinishedRun, states: Mapping[str, QueueState]) -> 
         state = states[name]
         changed = queues.cluster_queue_status(
             queue,
-            activity(state),
+            activity(queue, state),
             of(name, len(state.active) + len(state.parked)),
             quota,
             run.end_ns,
+            share_status(state.weighted_share) if run.fair_sharing else None,
         )
         if changed is not None:
             cluster.update_status(changed)
@@ -179,8 +191,16 @@ def add(table: dict[str, dict[str, int]], queue: str, pair: str, amount: int) ->
     amounts[pair] = amounts.get(pair, 0) + amount
 
 
-def activity(state: QueueState) -> Activity:
-    """The condition Active of a ClusterQueue as the engine sees it."""
+def share_status(share: float) -> FairSharingStatus:
+    """A weighted share as the status shows it: the next whole number, the largest for infinity. Source: LC-1704."""
+    whole = quantities.UNLIMITED if math.isinf(share) else min(math.ceil(share), quantities.UNLIMITED)
+    return FairSharingStatus(weighted_share=whole)
+
+
+def activity(queue: ClusterQueue, state: QueueState) -> Activity:
+    """The condition Active of a ClusterQueue: as the engine sees it, unless it is being deleted."""
+    if queue.metadata.deletion_timestamp:
+        return Activity(False, "Terminating", "Can't admit new workloads; clusterQueue is terminating")
     if state.status == "active":
         return Activity(True, "Ready", "Can admit new workloads")
     return Activity(
@@ -200,7 +220,7 @@ def queue_rows(run: FinishedRun, states: Mapping[str, QueueState]) -> list[Queue
     for queue in sorted(run.cluster.list(ClusterQueue.KIND), key=lambda each: str(each.metadata.name)):
         name = queue.metadata.name
         state = states[name]
-        active = activity(state)
+        active = activity(queue, state)
         cohort = (queue.spec.cohort_name if queue.spec is not None else None) or None
         numbers = tally.get(name, Counter())
         row = QueueRow(
@@ -213,6 +233,8 @@ def queue_rows(run: FinishedRun, states: Mapping[str, QueueState]) -> list[Queue
             reserving=numbers[State.RESERVED] + numbers[State.RUNNING],
             admitted=numbers[State.RUNNING],
             finished=numbers[State.FINISHED],
+            weight=fair_weight(queue) if run.fair_sharing else None,
+            weighted_share=state.weighted_share if run.fair_sharing else None,
         )
         for flavor, quota in quotas(queue.spec.resource_groups if queue.spec is not None else None):
             meter = recorder.queue_meters.get((name, flavor, quota.name), Meter(recorder.start_ns))
@@ -233,6 +255,12 @@ def queue_rows(run: FinishedRun, states: Mapping[str, QueueState]) -> list[Queue
             )
         rows.append(row)
     return rows
+
+
+def fair_weight(queue: ClusterQueue) -> float:
+    """Weight of a ClusterQueue in fair sharing; 1 if it says none."""
+    sharing = queue.spec.fair_sharing if queue.spec is not None else None
+    return 1.0 if sharing is None or sharing.weight is None else float(quantities.as_fraction(sharing.weight))
 
 
 def admitted_amounts(recorder: Recorder) -> Counter[tuple[str | None, str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kueue_fast.lifecycle.events import Event
-from kueue_fast.sim.result import Outcome, PodSetRow, State, WorkloadRow
+from kueue_fast.sim.result import Outcome, PodSetRow, PreemptionRow, State, WorkloadRow
 
 __all__ = ["Meter", "Recorder"]
 
@@ -48,6 +48,9 @@ class Recorder:
         self.keep_events = keep_events
         self.rows: dict[str, WorkloadRow] = {}
         self.events: list[Event] = []
+        self.preemptions: list[PreemptionRow] = []
+        # For whose evictions a workload waits, as the last cycle that looked at it found.
+        self.awaited: dict[str, list[str]] = {}
         self.ended = 0
         # By (ClusterQueue, flavor, resource), and by (flavor, resource) over all of them.
         self.queue_meters: dict[tuple[str, str, str], Meter] = {}
@@ -93,17 +96,30 @@ class Recorder:
         row = self.rows[key]
         self._release(key, row, now_ns)
         row.state = State.FINISHED
+        row.evicting = False
         row.finished_ns = now_ns
         row.outcome = outcome
         self.ended += 1
 
     def returned(self, key: str, now_ns: int) -> None:
-        """A workload lost its reservation and waits again."""
+        """A workload lost its reservation and waits again: what it ran is lost."""
         row = self.rows[key]
         self._release(key, row, now_ns)
+        since = row.arrived_ns if row.queued_ns is None else row.queued_ns
+        row.waited_before_ns += (now_ns if row.admitted_ns is None else row.admitted_ns) - since
+        row.lost_ns += 0 if row.admitted_ns is None else now_ns - row.admitted_ns
+        row.queued_ns = now_ns
+        row.evicting = False
         row.state = State.PENDING
         row.reserved_ns = row.admitted_ns = None
         row.pod_sets = ()
+
+    def preempted(self, row: PreemptionRow) -> None:
+        """A workload was told to stop for another one."""
+        self.preemptions.append(row)
+        victim = self.rows[row.workload]
+        victim.preemptions += 1
+        victim.last_preemption = row
 
     def deleted(self, key: str, now_ns: int) -> None:
         """A workload was deleted; one that had ended before keeps its row as it is."""
@@ -112,6 +128,7 @@ class Recorder:
             return
         self._release(key, row, now_ns)
         row.state = State.DELETED
+        row.evicting = False
         self.ended += 1
 
     def settle(self) -> None:

@@ -7,19 +7,42 @@ time or on the order of a mapping. Text that does not fit is wrapped, not cut.
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Final, Literal, TextIO, TypeAlias
+from typing import Final, TextIO
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kueue_fast.model import times
-from kueue_fast.model.quantities import UNLIMITED, format_amount
-from kueue_fast.sim.result import FlavorRow, Outcome, ResourceUse, SimulationResult, State, WorkloadRow
+from kueue_fast.model.quantities import UNLIMITED
+from kueue_fast.sim.report_cells import (
+    DASH,
+    NAME,
+    NUMBER,
+    Kind,
+    add_row,
+    amount,
+    decimals,
+    mean,
+    new_table,
+    print_table,
+    short_duration,
+    since,
+)
+from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, preemption_table
+from kueue_fast.sim.result import (
+    FlavorRow,
+    Outcome,
+    QueueRow,
+    ResourceUse,
+    SimulationResult,
+    State,
+    WorkloadRow,
+)
 
 __all__ = ["MOST_ROWS", "print_report"]
 
@@ -29,12 +52,6 @@ MOST_ROWS: Final = 200
 SHOWN_OF_MANY: Final = 20
 MOST_WAITING: Final = 20
 MOST_NAMES: Final = 3
-BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
-BYTE_UNITS: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-DASH: Final = "-"
-Kind: TypeAlias = Literal["name", "number"]
-NAME: Final = "name"
-NUMBER: Final = "number"
 
 
 def print_report(result: SimulationResult, file: TextIO, *, width: int | None = None) -> None:
@@ -75,6 +92,11 @@ def write(result: SimulationResult, console: Console) -> None:
         console.print(f"... and {hidden} more workloads: --json lists all of them.", soft_wrap=True)
         print_table(console, waiting_table(result))
     print_waiting(console, result)
+    if result.preemptions:
+        print_table(console, preemption_table(result))
+        hidden = len(result.preemptions) - MOST_PREEMPTIONS
+        if hidden > 0:
+            console.print(f"... and {hidden} more preemptions: --json lists all of them.", soft_wrap=True)
     print_table(console, queue_table(result))
     for queue in result.queues:
         if not queue.active:
@@ -82,12 +104,6 @@ def write(result: SimulationResult, console: Console) -> None:
     print_table(console, use_table(result))
     if result.events:
         print_events(console, result)
-
-
-def print_table(console: Console, table: Table) -> None:
-    """A table with an empty line before it."""
-    console.print()
-    console.print(table)
 
 
 def headline(result: SimulationResult) -> str:
@@ -106,56 +122,30 @@ def headline(result: SimulationResult) -> str:
     ):
         if count[state]:
             parts.append(f"{count[state]} {word}")
+    preempted = len(result.preemptions)
+    evictions = f", {preempted} preemption{'s' if preempted > 1 else ''}" if preempted else ""
     how = "stopped after" if result.stopped else "took"
     return (
         f"The run started at {times.format(result.start_ns)} and {how} {times.format_duration(result.duration_ns)}: "
-        f"{len(result.workloads)} workloads, {', '.join(parts)}; {result.cycles} scheduling cycles."
+        f"{len(result.workloads)} workloads, {', '.join(parts)}; {result.cycles} scheduling cycles{evictions}."
     )
-
-
-def new_table(title: str, columns: Sequence[tuple[str, Kind]]) -> Table:
-    """An empty table. Names and texts give way where a line is too long; numbers never do."""
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1),
-        collapse_padding=True,
-    )
-    for header, kind in columns:
-        table.add_column(
-            header,
-            justify="right" if kind == NUMBER else "left",
-            overflow="fold",
-            no_wrap=kind != NAME,
-            min_width=len(header),
-        )
-    return table
-
-
-def add_row(table: Table, *cells: str | Text) -> None:
-    """Add a row of plain text: names may hold what rich takes for markup."""
-    table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
 
 
 def workload_table(result: SimulationResult) -> Table:
     """One row a workload in the order of arrival."""
-    table = new_table(
-        "Workloads",
-        [
-            ("Workload", NAME),
-            ("Queue", NAME),
-            ("Priority", NUMBER),
-            ("Arrived", NUMBER),
-            ("Admitted", NUMBER),
-            ("Waited", NUMBER),
-            ("Finished", NUMBER),
-            ("Flavor", NAME),
-        ],
-    )
+    columns: list[tuple[str, Kind]] = [
+        ("Workload", NAME),
+        ("Queue", NAME),
+        ("Priority", NUMBER),
+        ("Arrived", NUMBER),
+        ("Admitted", NUMBER),
+        ("Waited", NUMBER),
+        ("Finished", NUMBER),
+        ("Flavor", NAME),
+    ]
+    if result.preemptions:
+        columns.append(("Preempted", NUMBER))
+    table = new_table("Workloads", columns)
     rows = result.workloads
     for row in rows if len(rows) <= MOST_ROWS else rows[:SHOWN_OF_MANY]:
         add_row(
@@ -168,13 +158,9 @@ def workload_table(result: SimulationResult) -> Table:
             DASH if row.waited_ns is None else times.format_duration(row.waited_ns),
             finished_cell(result, row),
             flavor_cell(row),
+            *((f"{row.preemptions}x" if row.preemptions else DASH,) if result.preemptions else ()),
         )
     return table
-
-
-def since(result: SimulationResult, time_ns: int | None) -> str:
-    """A time as the duration after the start."""
-    return DASH if time_ns is None else times.format_duration(time_ns - result.start_ns)
 
 
 def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
@@ -182,6 +168,8 @@ def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
     if row.state is State.FINISHED:
         when = since(result, row.finished_ns)
         return Text(f"{when} failed", style="red") if row.outcome is Outcome.FAILED else Text(when)
+    if row.evicting:
+        return Text("stopping", style="magenta")
     words = {
         State.RUNNING: ("running", "green"),
         State.RESERVED: ("reserved", "cyan"),
@@ -252,48 +240,50 @@ def quantile(ordered: Sequence[int], percent: int) -> int:
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def short_duration(nanoseconds: int) -> str:
-    """A duration to the millisecond."""
-    return times.format_duration(nanoseconds - nanoseconds % times.MILLISECOND)
-
-
 def print_waiting(console: Console, result: SimulationResult) -> None:
     """Why workloads wait: the same words once, with the names they hold for."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for row in result.workloads:
         if row.state in (State.PENDING, State.RESERVED):
-            groups.setdefault((row.waiting_reason, row.waiting_message), []).append(row.key)
+            why = (row.waiting_reason, row.waiting_message, row.waits_for)
+            groups.setdefault(why, []).append(row.key)
     if not groups:
         return
     console.print()
     console.print(Text("Why they wait", style="bold"))
-    for (reason, message), names in list(groups.items())[:MOST_WAITING]:
-        shown = ", ".join(names[:MOST_NAMES])
-        if len(names) > MOST_NAMES:
-            shown += f" and {len(names) - MOST_NAMES} more"
-        console.print(Text(f"  {shown}"), soft_wrap=True)
+    for (reason, message, victims), names in list(groups.items())[:MOST_WAITING]:
+        console.print(Text(f"  {listed(names)}"), soft_wrap=True)
         console.print(Text(f"    {reason}: {message}"), soft_wrap=True)
+        if victims:
+            console.print(Text(f"    until these have stopped: {listed(victims)}"), soft_wrap=True)
     if len(groups) > MOST_WAITING:
         console.print(f"  ... and {len(groups) - MOST_WAITING} more reasons: --json lists all of them.")
 
 
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(names[:MOST_NAMES])
+    return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown
+
+
 def queue_table(result: SimulationResult) -> Table:
     """One row a ClusterQueue, flavor and resource, as it stands at the end of the run."""
-    table = new_table(
-        "ClusterQueues",
-        [
-            ("Name", NAME),
-            ("Cohort", NAME),
-            ("Quota", NAME),
-            ("Nominal", NUMBER),
-            ("Reserved", NUMBER),
-            ("Borrowed", NUMBER),
-            ("Pending", NUMBER),
-            ("Admitted", NUMBER),
-        ],
-    )
+    columns: list[tuple[str, Kind]] = [
+        ("Name", NAME),
+        ("Cohort", NAME),
+        ("Quota", NAME),
+        ("Nominal", NUMBER),
+        ("Reserved", NUMBER),
+        ("Borrowed", NUMBER),
+        ("Pending", NUMBER),
+        ("Admitted", NUMBER),
+    ]
+    fair = any(queue.weight is not None for queue in result.queues)
+    if fair:
+        columns += [("Weight", NUMBER), ("Share", NUMBER)]
+    table = new_table("ClusterQueues", columns)
     for queue in result.queues:
-        counts = (str(queue.pending), str(queue.admitted))
+        counts = (str(queue.pending), str(queue.admitted), *(share_cells(queue) if fair else ()))
         head = (queue.name, queue.cohort or DASH)
         if not queue.resources:
             add_row(table, *head, *(DASH,) * 4, *counts)
@@ -308,8 +298,14 @@ def queue_table(result: SimulationResult) -> Table:
                 *counts,
             )
             # What belongs to the queue as a whole stands in its first line only.
-            head, counts = ("", ""), ("", "")
+            head, counts = ("", ""), ("",) * len(counts)
     return table
+
+
+def share_cells(queue: QueueRow) -> tuple[str, str]:
+    """Weight and weighted share in fair sharing."""
+    share = queue.weighted_share or 0.0
+    return decimals(queue.weight or 0.0), "infinite" if math.isinf(share) else decimals(share)
 
 
 def use_table(result: SimulationResult) -> Table:
@@ -372,27 +368,3 @@ def print_events(console: Console, result: SimulationResult) -> None:
     )
 
 
-def amount(resource: str, value: int) -> str:
-    """An amount as a quantity."""
-    return "unlimited" if value == UNLIMITED else format_amount(resource, value)
-
-
-def mean(resource: str, value: float) -> str:
-    """A mean amount with up to two decimals, in the unit that the quantity of its size would have."""
-    if resource == "cpu":
-        return decimals(value / 1000)
-    if resource.startswith(BYTES):
-        unit = ""
-        for larger in BYTE_UNITS:
-            if value < 1024:
-                break
-            value /= 1024
-            unit = larger
-        return decimals(value) + unit
-    return decimals(value)
-
-
-def decimals(value: float) -> str:
-    """Up to two decimals, no zeros at the end."""
-    text = f"{value:.2f}"
-    return text.rstrip("0").rstrip(".")

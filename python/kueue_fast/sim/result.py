@@ -15,6 +15,7 @@ __all__ = [
     "FlavorRow",
     "Outcome",
     "PodSetRow",
+    "PreemptionRow",
     "QueueRow",
     "ResourceUse",
     "SimulationResult",
@@ -49,6 +50,22 @@ class PodSetRow:
     flavors: tuple[tuple[str, str], ...]
 
 
+@dataclass(slots=True, frozen=True)
+class PreemptionRow:
+    """One workload told to stop for another one.
+
+    Workloads are `namespace/name`, paths lead from the root of the cohort tree to the ClusterQueue, `reason` is
+    upstream's (QP-704).
+    """
+
+    time_ns: int
+    workload: str
+    path: str
+    preemptor: str
+    preemptor_path: str
+    reason: str
+
+
 @dataclass(slots=True)
 class WorkloadRow:
     """One workload from its arrival to the end. Times that never came are None."""
@@ -71,6 +88,17 @@ class WorkloadRow:
     # Why it waits, in words: empty unless the state is PENDING or RESERVED.
     waiting_reason: str = ""
     waiting_message: str = ""
+    # Workloads (`namespace/name`) that were evicted for it and have not stopped yet.
+    waits_for: tuple[str, ...] = ()
+    preemptions: int = 0
+    last_preemption: PreemptionRow | None = None
+    # It was told to stop and still holds its quota.
+    evicting: bool = False
+    # Since when it queues: its arrival, or its last return.
+    queued_ns: int | None = None
+    # Time that it waited before it was admitted the times before, and ran for nothing.
+    waited_before_ns: int = 0
+    lost_ns: int = 0
 
     @property
     def key(self) -> str:
@@ -79,8 +107,11 @@ class WorkloadRow:
 
     @property
     def waited_ns(self) -> int | None:
-        """Time from arrival to admission, None while not admitted."""
-        return None if self.admitted_ns is None else self.admitted_ns - self.arrived_ns
+        """Time that it waited until it was admitted, each time if it was evicted; None while not admitted."""
+        if self.admitted_ns is None:
+            return None
+        since = self.arrived_ns if self.queued_ns is None else self.queued_ns
+        return self.waited_before_ns + self.admitted_ns - since
 
 
 @dataclass(slots=True)
@@ -108,7 +139,7 @@ class ResourceUse:
 
 @dataclass(slots=True)
 class QueueRow:
-    """One ClusterQueue at the end of the run."""
+    """One ClusterQueue at the end of the run. `weight` and `weighted_share` are None without fair sharing."""
 
     name: str
     cohort: str | None
@@ -120,6 +151,8 @@ class QueueRow:
     reserving: int = 0
     admitted: int = 0
     finished: int = 0
+    weight: float | None = None
+    weighted_share: float | None = None
 
 
 @dataclass(slots=True)
@@ -152,6 +185,7 @@ class SimulationResult:
     flavors: list[FlavorRow]
     events: list[Event]
     notes: list[str]
+    preemptions: list[PreemptionRow] = field(default_factory=list)
 
     @property
     def duration_ns(self) -> int:

@@ -3,12 +3,15 @@
 The embedded cluster has no kubelet and no Job controller. A Job that was released counts its pods as running
 and ready at once and ends after its run time; a Workload without a job is admitted, runs, and ends itself. What
 has no run time runs for ever.
+
+What is told to stop goes on for its grace period. If its run ends before, it has ended; else its pods are gone
+then, and the next start runs for the whole time again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -17,24 +20,14 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import Condition, KubernetesObject
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.jobs.job import or_one, pods_count
-from kueue_fast.lifecycle import finish
-from kueue_fast.lifecycle.status import timestamp
+from kueue_fast.lifecycle import eviction, finish
+from kueue_fast.lifecycle.status import Reasons, timestamp
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.manifest import SimulationFacts
 
 __all__ = ["PodRunner"]
 
 SECOND: Final = 1_000_000_000
-
-
-class _Run(NamedTuple):
-    """One start of one object."""
-
-    kind: str
-    namespace: str | None
-    name: str
-    uid: str
-    number: int
 
 
 class PodRunner:
@@ -47,13 +40,15 @@ class PodRunner:
         cluster: MemoryCluster,
         clock: VirtualClock,
         facts: Callable[[str, str, str], SimulationFacts],
+        reasons: Reasons = Reasons(),
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._facts = facts
-        self._started = 0
-        # Number of the present run by uid: an end that was scheduled for an earlier run counts for nothing.
-        self._runs: dict[str, int] = {}
+        self._reasons = reasons
+        # Entries of the clock by uid: the end of what runs (None: it runs for ever), and the stop of what was told to.
+        self._ends: dict[str, int | None] = {}
+        self._stops: dict[str, int] = {}
 
     def job_started(self, job: Job) -> None:
         """A Job was released: its pods run from now on."""
@@ -64,42 +59,69 @@ class PodRunner:
             job.status or JobStatus(), start_time=timestamp(self._clock.now), active=count, ready=count
         )
         self._cluster.update_status(msgspec.structs.replace(job, status=status))
-        run = self._begin(job)
         deadline = job.spec.active_deadline_seconds
         run_time = facts.run_time_ns
         if deadline is not None and (run_time is None or run_time > deadline * SECOND):
-            self._clock.schedule(self._clock.now + deadline * SECOND, self._job_overdue, run)
-        elif run_time is not None:
-            action = self._job_failed if facts.fails else self._job_completed
-            self._clock.schedule(self._clock.now + run_time, action, run)
+            self._begin(job, deadline * SECOND, self._job_overdue)
+        else:
+            self._begin(job, run_time, self._job_failed if facts.fails else self._job_completed)
 
     def workload_admitted(self, workload: Workload) -> None:
         """A Workload without a job was admitted: it runs from now on."""
         facts = self._facts(workload.KIND, workload.metadata.namespace or "", workload.metadata.name)
-        run = self._begin(workload)
-        if facts.run_time_ns is not None:
-            action = self._workload_failed if facts.fails else self._workload_succeeded
-            self._clock.schedule(self._clock.now + facts.run_time_ns, action, run)
+        action = self._workload_failed if facts.fails else self._workload_succeeded
+        self._begin(workload, facts.run_time_ns, action)
+
+    def job_stopping(self, job: Job) -> None:
+        """A Job was suspended: its pods go on until its grace period is over."""
+        self._stop(job, self._job_stopped)
+
+    def workload_stopping(self, workload: Workload) -> None:
+        """A Workload without a job was evicted: it stops after its grace period, at once if nothing runs."""
+        self._stop(workload, self._workload_stopped)
 
     def stopped(self, uid: str) -> None:
-        """An object was stopped or deleted: the end of its present run will not come."""
-        self._runs.pop(uid, None)
+        """An object ended or was deleted: the end of its present run will not come."""
+        for entry in (self._ends.pop(uid, None), self._stops.pop(uid, None)):
+            if entry is not None:
+                self._clock.cancel(entry)
 
-    def _begin(self, obj: KubernetesObject) -> _Run:
-        self._started += 1
+    def _begin(self, obj: KubernetesObject, run_time: int | None, action: Callable[[str], None]) -> None:
         uid = obj.metadata.uid or ""
-        self._runs[uid] = self._started
-        return _Run(obj.KIND, obj.metadata.namespace, obj.metadata.name, uid, self._started)
+        self.stopped(uid)
+        self._ends[uid] = (
+            None if run_time is None else self._clock.schedule(self._clock.now + run_time, action, uid)
+        )
 
-    def _running(self, run: _Run) -> Any | None:
-        """The object as it is now, None when this run of it is not the present one."""
-        if self._runs.get(run.uid) != run.number:
-            return None
-        del self._runs[run.uid]
-        return self._cluster.get(run.kind, run.namespace, run.name)
+    def _stop(self, obj: KubernetesObject, action: Callable[[str], None]) -> None:
+        uid = obj.metadata.uid or ""
+        if uid in self._stops:
+            return
+        grace = 0
+        if uid in self._ends:
+            facts = self._facts(obj.KIND, obj.metadata.namespace or "", obj.metadata.name)
+            grace = facts.grace_period_ns
+        self._stops[uid] = self._clock.schedule(self._clock.now + grace, action, uid)
 
-    def _job_completed(self, run: _Run) -> None:
-        job: Job | None = self._running(run)
+    def _over(self, uid: str) -> Any | None:
+        """The object whose end or stop has come; what else was to come of this run will not."""
+        # One of the two is the entry at hand: cancelling it is in vain.
+        self.stopped(uid)
+        return self._cluster.by_uid(uid)
+
+    def _job_stopped(self, uid: str) -> None:
+        job: Job | None = self._over(uid)
+        if job is not None and job.status is not None:
+            status = msgspec.structs.replace(job.status, active=None, ready=0)
+            self._cluster.update_status(msgspec.structs.replace(job, status=status))
+
+    def _workload_stopped(self, uid: str) -> None:
+        workload: Workload | None = self._over(uid)
+        if workload is not None and not finish.is_finished(workload):
+            self._cluster.update_status(eviction.stopped(workload, self._clock.now, self._reasons))
+
+    def _job_completed(self, uid: str) -> None:
+        job: Job | None = self._over(uid)
         if job is not None:
             spec = job.spec
             done = or_one(spec.parallelism) if spec.completions is None else spec.completions
@@ -111,14 +133,14 @@ class PodRunner:
                 succeeded=done,
             )
 
-    def _job_failed(self, run: _Run) -> None:
-        job: Job | None = self._running(run)
+    def _job_failed(self, uid: str) -> None:
+        job: Job | None = self._over(uid)
         if job is not None:
             message = "Job has reached the specified backoff limit"
             self._end_job(job, "Failed", "BackoffLimitExceeded", message)
 
-    def _job_overdue(self, run: _Run) -> None:
-        job: Job | None = self._running(run)
+    def _job_overdue(self, uid: str) -> None:
+        job: Job | None = self._over(uid)
         if job is not None:
             message = "Job was active longer than specified deadline"
             self._end_job(job, "Failed", "DeadlineExceeded", message)
@@ -142,14 +164,14 @@ class PodRunner:
         )
         self._cluster.update_status(msgspec.structs.replace(job, status=status))
 
-    def _workload_succeeded(self, run: _Run) -> None:
-        self._end_workload(run, finish.SUCCEEDED, "The simulated run is over")
+    def _workload_succeeded(self, uid: str) -> None:
+        self._end_workload(uid, finish.SUCCEEDED, "The simulated run is over")
 
-    def _workload_failed(self, run: _Run) -> None:
-        self._end_workload(run, finish.FAILED, "The simulated run failed")
+    def _workload_failed(self, uid: str) -> None:
+        self._end_workload(uid, finish.FAILED, "The simulated run failed")
 
-    def _end_workload(self, run: _Run, reason: str, message: str) -> None:
-        workload: Workload | None = self._running(run)
+    def _end_workload(self, uid: str, reason: str, message: str) -> None:
+        workload: Workload | None = self._over(uid)
         done = None if workload is None else finish.finished(workload, reason, message, self._clock.now)
         if done is not None:
             self._cluster.update_status(done)

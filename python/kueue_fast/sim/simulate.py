@@ -4,7 +4,7 @@ The clock starts at 2026-01-01T00:00:00Z, or at the latest creationTimestamp of 
 so that nothing was created in the future. At every instant, in this order: what is due happens (arrivals,
 ends), requests to move parked workloads back are carried out when their batch of a second is over, scheduling
 cycles run until they change nothing. A cycle takes no virtual time. Then the clock jumps to the next thing that
-is to happen.
+is to happen. What a cycle evicts and has no grace period stops before the next cycle.
 
 The same manifests and options always give the same result.
 """
@@ -18,7 +18,7 @@ import msgspec
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.core import Namespace
-from kueue_fast.api.kueue import LocalQueue, Workload
+from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
 from kueue_fast.engine import Admission, Cycle, Engine, Requeued
@@ -30,6 +30,7 @@ from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import times
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.cluster_queues import ClusterQueueController, as_scheduled, with_finalizer
 from kueue_fast.sim.controllers import (
     BATCH_JOB,
     SYSTEM_PRIORITY_CLASSES,
@@ -42,6 +43,7 @@ from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describ
 from kueue_fast.sim.observer import WorkloadObserver
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.outcome import FinishedRun, conclude
+from kueue_fast.sim.preemptions import Preemptions
 from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.result import SimulationResult
 from kueue_fast.sim.runner import PodRunner
@@ -50,7 +52,8 @@ __all__ = ["EPOCH", "Simulation", "simulate"]
 
 EPOCH: Final = "2026-01-01T00:00:00Z"
 PROGRESS_EVERY: Final = 64
-# Of one instant without an admission, besides one for each workload: upstream has states in which it never rests.
+# Of one instant without an admission, and evictions of one instant, besides one for each workload: upstream has
+# states in which it never rests.
 MOST_TRIES: Final = 400
 NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
@@ -89,11 +92,15 @@ class Simulation:
             self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
         except Unsupported as error:
             raise InputError(str(error), object="Configuration") from error
-        self._runner = PodRunner(self.cluster, self.clock, self._facts)
+        self._runner = PodRunner(self.cluster, self.clock, self._facts, self._reasons)
         self.cluster.watch(None, self._feed_engine)
         AdmissionCheckController(self.cluster, self.clock)
         self.observer = WorkloadObserver(self.cluster, self.clock, self.recorder, self._runner)
-        WorkloadController(self.cluster, self.clock, self._reasons)
+        self._preemptions = Preemptions(
+            self.cluster, self.clock, self.recorder, priority_boost=self._gates.enabled("PriorityBoost")
+        )
+        ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
+        WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
         JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
         self.cycles = 0
         self._last_activity = start
@@ -130,6 +137,7 @@ class Simulation:
                 recorder=self.recorder,
                 reasons=self._reasons,
                 manage_all=self._settings.manage_jobs_without_queue_name,
+                fair_sharing=fair_sharing(self._options),
                 cycles=self.cycles,
                 # A last batch that moved nothing does not make the run longer.
                 end_ns=self.clock.now if self._stopped else self._last_activity,
@@ -155,17 +163,27 @@ class Simulation:
 
     def _run_cycles(self, now: int) -> None:
         """Scheduling cycles until one changes nothing: the same heads came back with the same answers."""
-        tries = 0
+        tries = evictions = 0
         most_tries = MOST_TRIES + len(self.recorder.rows)
-        heads: list[str] = []
+        heads: list[tuple[str, str]] = []
+        answers: list[str] = []
         while self.engine.has_heads():
             cycle = self._cycle(now)
             # A head that was parked makes way for another one: that is a change, too.
-            previous, heads = heads, [requeued.workload for requeued in cycle.requeued]
-            if not cycle.changed and heads == previous:
-                return
+            previous, heads = heads, [(each.workload, each.outcome) for each in cycle.requeued]
+            if heads == previous and not cycle.admitted and not cycle.preempted:
+                # Who waits for victims scans its flavors anew each time, which counts as a change: the same
+                # answers end that.
+                before, answers = answers, [each.message() for each in cycle.requeued] if cycle.changed else []
+                if answers == before:
+                    return
+            else:
+                answers = []
+            if cycle.preempted:
+                evictions += len(cycle.preempted)
+                self.clock.run_due()
             tries = 0 if cycle.admitted else tries + 1
-            if tries > most_tries:
+            if max(tries, evictions) > most_tries:
                 self.restless_ns = now
                 return
 
@@ -176,9 +194,11 @@ class Simulation:
         except Unsupported as error:
             raise InputError(str(error)) from error
         self.cycles += 1
+        self._preemptions.note_victims(self.engine, cycle)
         for decision in cycle.admitted:
             self._admit(decision)
-        if cycle.admitted:
+        self._preemptions.issue(cycle)
+        if cycle.admitted or cycle.preempted:
             self._last_activity = now
         if self._options.events:
             for requeued in cycle.requeued:
@@ -209,7 +229,9 @@ class Simulation:
             if event.change is Change.DELETED:
                 self.engine.delete(obj.KIND, obj.metadata.namespace or "", obj.metadata.name, self.clock.now)
             else:
-                self.engine.upsert(obj, self.clock.now)
+                self.engine.upsert(
+                    as_scheduled(obj) if isinstance(obj, ClusterQueue) else obj, self.clock.now
+                )
         except Unsupported as error:
             raise InputError(str(error), object=describe(obj), file=self._place(obj)) from error
         except InputError as error:
@@ -256,6 +278,8 @@ class Simulation:
             self._still_to_arrive -= 1
         elif isinstance(obj, Workload):
             self._still_to_arrive -= 1
+        elif isinstance(obj, ClusterQueue):
+            obj = with_finalizer(obj)
         # A version that a manifest of a live cluster carries means nothing here.
         if obj.metadata.resource_version:
             obj = msgspec.structs.replace(
@@ -269,6 +293,11 @@ class Simulation:
             ) from error
         except InputError as error:
             raise error.located(object=describe(obj), file=manifest.place) from error
+
+
+def fair_sharing(options: SimulationOptions) -> bool:
+    """Whether the configuration turns fair sharing on; an empty section does."""
+    return options.configuration is not None and options.configuration.fair_sharing is not None
 
 
 def identity(obj: KubernetesObject) -> tuple[str, str, str]:

@@ -94,8 +94,7 @@ def _preemption(preemption: ClusterQueuePreemption) -> Iterator[FieldError]:
     reclaim_never = preemption.reclaim_within_cohort in (None, "Never")
     if reclaim_never and borrow.policy not in (None, "Never"):
         value = {"reclaimWithinCohort": "Never", "borrowWithinCohort": {"policy": borrow.policy}}
-        message = "reclaimWithinCohort is Never, so borrowWithinCohort.policy must be Never too"
-        yield invalid(path, value, message)
+        yield invalid(path, value, "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never")
 
 
 def _flavor_fungibility(fungibility: FlavorFungibility) -> Iterator[FieldError]:
