@@ -4,12 +4,12 @@
 are the business of `kueue_fast`.
 """
 
-from kueuecore._assign import Assigner
-from kueuecore._cycle import Scheduler
+from kueuecore._nominate import Nominator
+from kueuecore._scheduler import Scheduler
 from kueuecore._flavors import Flavors
 from kueuecore._forest import Forest
 from kueuecore._journal import Journal
 from kueuecore._pending import Pending
 from kueuecore._workloads import Workloads
 
-__all__ = ["Assigner", "Flavors", "Forest", "Journal", "Pending", "Scheduler", "Workloads"]
+__all__ = ["Flavors", "Forest", "Journal", "Nominator", "Pending", "Scheduler", "Workloads"]

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
 from kueuecore._preempt cimport Preemptor
-from kueuecore._types cimport Mode, Possibility, ReasonCode, amount_t, index_t
+from kueuecore._types cimport FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NO_FIT, Mode, Possibility, ReasonCode, amount_t, index_t
 from kueuecore._usage cimport ColumnUsage
 from kueuecore._workloads cimport Workloads
 
@@ -60,6 +60,13 @@ cdef struct Reason:          # why a flavor was passed over or does not fit now
     amount_t third           # capacity
 
 
+cdef inline Mode mode_of(Possibility possibility) noexcept nogil:
+    """What the possibility of one flavor means for the assignment (QP-403)."""
+    if possibility == FIT:
+        return MODE_FIT
+    return MODE_NO_FIT if possibility == NO_FIT else MODE_PREEMPT
+
+
 cdef class Assigner:
     cdef readonly Forest forest
     cdef readonly Flavors flavors
@@ -82,8 +89,6 @@ cdef class Assigner:
     cdef Reason* reasons
     cdef Py_ssize_t reason_count
 
-    cdef bint has_targets                 # the last search for victims found some; they are the preemptor's targets
-
     # flavors that a recomputation must keep to; NULL outside of one (QP-424)
     cdef Choice* pinned_choices
     cdef PodSetResult* pinned_results
@@ -95,12 +100,7 @@ cdef class Assigner:
     cdef uint8_t* done                    # [pod set] already placed with its group
     cdef Py_ssize_t choice_capacity, result_capacity, reason_capacity
 
-    cdef int nominate(self, index_t workload, index_t queue) except -1 nogil
     cdef int assign(self, index_t workload, index_t queue, bint reduced) except -1 nogil
-    cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil
-    cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil
-    cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil
-    cdef bint is_accepted(self) noexcept nogil
     cdef bint is_pinned_out(self, index_t workload, index_t leader, index_t resource, index_t flavor) noexcept nogil
     cdef int make_room(self, index_t workload) except -1 nogil
     cdef int collect_requests(self, index_t workload, index_t queue, index_t leader) except -1 nogil

@@ -2,14 +2,14 @@
 
 from libc.stdint cimport int64_t
 
-from kueuecore._assign cimport Assigner
+from kueuecore._fairpreempt cimport FairPreemptor
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
 from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._order cimport Entry
 from kueuecore._pending cimport Pending
-from kueuecore._preempt cimport Preemptor, Target
+from kueuecore._nominate cimport Nominator
 from kueuecore._tournament cimport Tournament
 from kueuecore._types cimport index_t
 from kueuecore._usage cimport ColumnUsage, Usage
@@ -29,15 +29,15 @@ cdef struct Eviction:
     int reason               # TargetReason
 
 
-cdef class Scheduler:
+cdef class CycleRunner:
     cdef readonly Forest forest
     cdef readonly Flavors flavors
     cdef readonly Workloads workloads
     cdef readonly Pending pending
-    cdef readonly Assigner assigner
+    cdef readonly Nominator assigner
     cdef readonly Journal journal
     cdef readonly Held held
-    cdef readonly Preemptor preemptor
+    cdef readonly FairPreemptor preemptor
     cdef readonly Tournament tournament
     cdef Usage usage
     cdef readonly int64_t cycle              # cycles so far; the first is 1
@@ -89,5 +89,3 @@ cdef class Scheduler:
     cdef int assume(self, Entry* entry) except -1 nogil
     cdef int put_back(self, int64_t now) except -1 nogil
     cdef Py_ssize_t keep(self, const void* data, Py_ssize_t size) except -1 nogil
-    cdef int check_workload(self, index_t workload) except -1
-    cdef bytes detail(self, Entry* entry)

@@ -25,6 +25,7 @@ class Flavors:
     borrows_within_cohort: Vector
     has_threshold: Vector
     threshold: Vector
+    usage_based: Vector
 
     def __init__(self) -> None: ...
     def reserve(self, nodes: int, flavors: int, resources: int, eligibility_classes: int) -> None: ...

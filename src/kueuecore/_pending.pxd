@@ -5,6 +5,7 @@ Source: QC-3, QC-11, QC-18..30, QC-37, QC-46..48.
 
 from libc.stdint cimport int64_t, uint8_t
 
+from kueuecore._classes cimport Classes
 from kueuecore._types cimport Requeue, index_t
 from kueuecore._workloads cimport Workloads
 
@@ -25,22 +26,13 @@ cdef struct Queue:
     bint usage_based         # past use of the LocalQueue comes before everything else (QC-13)
     int64_t pop_cycle        # pops so far (QC-24)
     int64_t flush_cycle      # pop_cycle at the last flush, -1 before the first
-    int64_t flush_count      # flushes so far: a bulk-moved class of an older flush is forgotten (QC-47)
-
-
-cdef struct ClassEntry:
-    int64_t key              # ClusterQueue row * 2^32 + class, -1 for a free place
-    int64_t flush_count      # of the queue when the class was parked, -1 if it never was
-    int64_t in_heap          # workloads of the class that are in the queue's heap now
 
 
 cdef class Pending:
     cdef readonly Workloads workloads
     cdef Queue* queues       # [node]
     cdef Py_ssize_t queue_capacity
-    cdef ClassEntry* classes  # open addressing, a power of two
-    cdef Py_ssize_t class_capacity
-    cdef Py_ssize_t class_count
+    cdef readonly Classes classes
 
     cdef public uint8_t[::1] strict              # [node] queueing strategy StrictFIFO
     cdef public uint8_t[:, ::1] namespace_match  # [node, namespace] of NamespaceMatch
@@ -59,9 +51,6 @@ cdef class Pending:
     cdef void heapify(self, Queue* queue) noexcept nogil
     cdef void sift_down(self, Queue* queue, Py_ssize_t at) noexcept nogil
     cdef int append(self, Rows* rows, index_t workload) except -1 nogil
-    cdef ClassEntry* find_class(self, index_t queue, index_t shape) noexcept nogil
-    cdef ClassEntry* make_class(self, index_t queue, index_t shape) except NULL nogil
-    cdef int grow_classes(self) except -1 nogil
     cdef void set_sticky(self, Queue* queue, index_t workload) noexcept nogil
     cdef int check_queue(self, index_t queue) except -1
     cdef int check_workload(self, index_t workload) except -1

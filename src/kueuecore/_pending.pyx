@@ -3,9 +3,10 @@
 import numpy as np
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from kueuecore._classes cimport ClassEntry, Classes
 from kueuecore._types cimport (
     HEAP, INFLIGHT, NAMESPACE_MATCHES, NONE, NOWHERE, PARKED, REQUEUE_FAILED_AFTER_NOMINATION,
     REQUEUE_NAMESPACE_MISMATCH, REQUEUE_NO_CANDIDATES, REQUEUE_NO_FIT, REQUEUE_PENDING_MIGRATION,
@@ -22,12 +23,10 @@ cdef class Pending:
     def __cinit__(self):
         self.queues = NULL
         self.queue_capacity = 0
-        self.classes = NULL
-        self.class_capacity = 0
-        self.class_count = 0
 
     def __init__(self, Workloads workloads not None, bint hashing=True):
         self.workloads = workloads
+        self.classes = Classes()
         self.hashing = hashing
         self.strict = np.zeros(0, np.uint8)
         self.namespace_match = np.zeros((0, 0), np.uint8)
@@ -38,7 +37,6 @@ cdef class Pending:
             free(self.queues[i].heap.items)
             free(self.queues[i].parked.items)
         free(self.queues)
-        free(self.classes)
 
     def reserve(self, Py_ssize_t nodes, Py_ssize_t namespaces):
         """Make room for so many forest rows and namespaces; new namespaces are missing ones."""
@@ -65,6 +63,7 @@ cdef class Pending:
                 grown[i].flush_cycle = -1
             self.queues = grown
             self.queue_capacity = size
+            self.classes.reserve(size)
 
     cdef int check_queue(self, index_t queue) except -1:
         if not 0 <= queue < self.queue_capacity:
@@ -142,79 +141,15 @@ cdef class Pending:
         rows.length += 1
         return 0
 
-    # --- classes of scheduling equivalence
-
-    cdef ClassEntry* find_class(self, index_t queue, index_t shape) noexcept nogil:
-        """The entry of a class, or NULL."""
-        cdef int64_t key = (<int64_t> queue << 32) | shape
-        cdef Py_ssize_t at
-        if self.class_capacity == 0:
-            return NULL
-        at = <Py_ssize_t> ((<unsigned long long> key * 0x9E3779B97F4A7C15ULL) >> 20) & (self.class_capacity - 1)
-        while self.classes[at].key != -1:
-            if self.classes[at].key == key:
-                return &self.classes[at]
-            at = (at + 1) & (self.class_capacity - 1)
-        return NULL
-
-    cdef ClassEntry* make_class(self, index_t queue, index_t shape) except NULL nogil:
-        cdef int64_t key = (<int64_t> queue << 32) | shape
-        cdef Py_ssize_t at
-        cdef ClassEntry* entry = self.find_class(queue, shape)
-        if entry != NULL:
-            return entry
-        if 2 * self.class_count >= self.class_capacity:
-            self.grow_classes()
-        at = <Py_ssize_t> ((<unsigned long long> key * 0x9E3779B97F4A7C15ULL) >> 20) & (self.class_capacity - 1)
-        while self.classes[at].key != -1:
-            at = (at + 1) & (self.class_capacity - 1)
-        self.classes[at].key = key
-        self.classes[at].flush_count = -1
-        self.classes[at].in_heap = 0
-        self.class_count += 1
-        return &self.classes[at]
-
-    cdef int grow_classes(self) except -1 nogil:
-        """A larger table of the classes that still mean something."""
-        cdef ClassEntry* old = self.classes
-        cdef Py_ssize_t old_capacity = self.class_capacity
-        cdef Py_ssize_t i, at, live = 0
-        cdef Py_ssize_t capacity = 64
-        for i in range(old_capacity):
-            if old[i].key != -1 and (
-                old[i].in_heap > 0 or old[i].flush_count == self.queues[old[i].key >> 32].flush_count
-            ):
-                live += 1
-        while capacity < 4 * (live + 1):
-            capacity *= 2
-        self.classes = <ClassEntry*> calloc(capacity, sizeof(ClassEntry))
-        if self.classes == NULL:
-            self.classes = old
-            with gil:
-                raise MemoryError("scheduling classes")
-        for i in range(capacity):
-            self.classes[i].key = -1
-        self.class_capacity = capacity
-        self.class_count = live
-        for i in range(old_capacity):
-            if old[i].key == -1 or (
-                old[i].in_heap == 0 and old[i].flush_count != self.queues[old[i].key >> 32].flush_count
-            ):
-                continue
-            at = <Py_ssize_t> ((<unsigned long long> old[i].key * 0x9E3779B97F4A7C15ULL) >> 20) & (capacity - 1)
-            while self.classes[at].key != -1:
-                at = (at + 1) & (capacity - 1)
-            self.classes[at] = old[i]
-        free(old)
-        return 0
+    # --- moves of a whole class
 
     cdef int park_class(self, index_t queue, index_t shape) except -1 nogil:
         """Record a class as parked and park every workload of it that is in the heap (QC-46)."""
-        cdef ClassEntry* entry = self.make_class(queue, shape)
+        cdef ClassEntry* entry = self.classes.make(queue, shape)
         cdef Queue* q = &self.queues[queue]
         cdef Py_ssize_t i, kept = 0
         cdef index_t workload
-        entry.flush_count = q.flush_count
+        entry.flush_count = self.classes.flush_counts[queue]
         if entry.in_heap == 0:
             return 0
         entry.in_heap = 0
@@ -240,7 +175,7 @@ cdef class Pending:
         self.workloads.placed_in[workload] = queue
         self.workloads.counted_shape[workload] = self.workloads.shape[workload]
         if self.workloads.shape[workload] != NONE:
-            self.make_class(queue, self.workloads.shape[workload]).in_heap += 1
+            self.classes.make(queue, self.workloads.shape[workload]).in_heap += 1
         self.sift_up(q, q.heap.length - 1)
         return 0
 
@@ -262,7 +197,7 @@ cdef class Pending:
         at = self.workloads.position[workload]
         if self.workloads.place[workload] == HEAP:
             if self.workloads.counted_shape[workload] != NONE:
-                entry = self.find_class(self.workloads.placed_in[workload], self.workloads.counted_shape[workload])
+                entry = self.classes.find(self.workloads.placed_in[workload], self.workloads.counted_shape[workload])
                 if entry != NULL:
                     entry.in_heap -= 1
             q.heap.length -= 1
@@ -366,7 +301,6 @@ cdef class Pending:
         """
         self.check_workload(workload)
         cdef index_t queue = self.workloads.queue[workload]
-        cdef ClassEntry* entry
         self.check_queue(queue)
         if self.workloads.place[workload] == INFLIGHT:
             return False
@@ -381,8 +315,7 @@ cdef class Pending:
             self.park(queue, workload)
             return False
         if self.hashing and not self.strict[queue] and self.workloads.shape[workload] != NONE:
-            entry = self.find_class(queue, self.workloads.shape[workload])
-            if entry != NULL and entry.flush_count == self.queues[queue].flush_count:
+            if self.classes.is_parked(queue, self.workloads.shape[workload]):
                 self.park(queue, workload)
                 return False
         self.push(queue, workload)
@@ -411,7 +344,7 @@ cdef class Pending:
         cdef Py_ssize_t i, kept = 0, moved = 0, length = q.parked.length
         cdef index_t workload
         q.flush_cycle = q.pop_cycle
-        q.flush_count += 1
+        self.classes.forget_parked(queue)
         q.parked.length = 0
         for i in range(length):
             workload = q.parked.items[i]
@@ -447,7 +380,7 @@ cdef class Pending:
         q.preemptor = NONE
         q.pop_cycle = 0
         q.flush_cycle = -1
-        q.flush_count += 1
+        self.classes.forget_parked(queue)
         q.usage_based = False
         return rows
 

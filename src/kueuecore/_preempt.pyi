@@ -11,9 +11,6 @@ from kueuecore._workloads import Workloads
 @disjoint_base
 class Preemptor:
     fair_sharing: bool
-    final_share_first: bool
-    initial_share_second: bool
-    preempt_within_nominal: bool
 
     def __init__(
         self, forest: Forest, flavors: Flavors, workloads: Workloads, held: Held, journal: Journal

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import disjoint_base
 
-from kueuecore._forest import Matrix, Vector
+from kueuecore._forest import FloatVector, Matrix, Vector
 
 @disjoint_base
 class Workloads:
@@ -41,6 +41,8 @@ class Workloads:
     tried_cycle: Vector
     tried_generation: Vector
     tried_shape: Vector
+
+    local_queue_usage: FloatVector
 
     pod_set_name: Vector
     request_class: Vector

@@ -166,6 +166,22 @@ def test_what_becomes_of_an_admitted_workload(case: tuple[Any, int, bool]) -> No
     assert waiting(engine) == (["w"] if want_waits else [], [])
 
 
+@pytest.mark.xfail(
+    reason="_reserved returns early for an equal admission: row, facts and LocalQueue stay old", strict=True
+)
+def test_a_held_workload_takes_a_new_priority() -> None:
+    """Victims are ordered by it (QP-611), and whoever is parked is looked at again (QC-34)."""
+    engine, made, admission = assumed()
+    made = o.observed(made, admission)
+    o.feed(engine, made)
+    engine.flush(o.START, all=True)
+    metadata = {**made["metadata"], "generation": 2}
+    o.feed(engine, {**made, "metadata": metadata, "spec": {**made["spec"], "priority": 7}})
+    row = engine._state.rows.records["default/w"].row
+    assert engine._state.tables.workloads.priority[row] == 7
+    assert engine.next_flush() is not None
+
+
 def test_deleting_a_workload_frees_its_quota_or_its_place() -> None:
     engine, _, _ = assumed()
     o.feed(engine, o.workload("next", "lq", o.pod_set(cpu=2)))

@@ -173,7 +173,7 @@ LEVELS = {
     "after a win the shares of the cohort are looked at again": {
         "objects": [
             tree("x", "root"), tree("y", "root"), queue("a", 0, "x"), queue("a2", 0, "x"), queue("b", 0, "y"),
-            used("b", 1), waits("a", "a", 1, priority=2), waits("c", "a2", 1, priority=1), waits("b", "b", 1),
+            used("b", 1), waits("a", "a", 1, priority=2), waits("c", "a2", 1, priority=1), waits("b", "b", 1, priority=5),
         ],
         "want": "abc",
     },

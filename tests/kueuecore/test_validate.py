@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kueuecore import Assigner, Flavors, Forest, Pending, Scheduler, Workloads
+from kueuecore import Flavors, Forest, Pending, Scheduler, Workloads
+from kueuecore._assign import Assigner
 from tests.kueuecore.kernel import MATCHES, World
 
 
@@ -273,7 +274,7 @@ def test_pending_must_be_made_for_the_same_workloads() -> None:
     "make",
     [
         lambda: Pending(None),
-        lambda: Assigner(None, Flavors(), Workloads()),
+        lambda: Assigner(None),
         lambda: Scheduler(Forest(), None, Workloads(), Pending(Workloads())),
         lambda: Forest().recompute(None),
     ],

@@ -7,6 +7,7 @@ import pytest
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.lifecycle import events
+from kueue_fast.lifecycle.events import Priority
 from kueue_fast.lifecycle.eviction import (
     cohort_path,
     evicted,
@@ -15,7 +16,6 @@ from kueue_fast.lifecycle.eviction import (
     preemption_message,
     stopped,
 )
-from kueue_fast.lifecycle.events import Priority
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import conditions, times
 

@@ -1,4 +1,4 @@
-"""Evictions that something else comes between: ends and deletions; and odd numbers in what decides preemption."""
+"""Evictions that something else comes between: ends and deletions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from kueue_fast.api.batch import Job
-from kueue_fast.api.configuration import load_configuration
 from kueue_fast.api.kueue import ClusterQueue, Workload
 from kueue_fast.lifecycle import finish
 from kueue_fast.model import conditions
@@ -18,7 +17,6 @@ from tests.sim.world import (
     SECOND,
     START,
     cluster_queue,
-    cohort,
     flavor,
     job,
     local_queue,
@@ -72,25 +70,26 @@ def used(simulation: Simulation) -> dict[str, int]:
 
 # ---- the preemptor goes ----
 
-PREEMPTORS = {
-    "a Job": (job("high", cpu=4, arrival="30s", labels=HIGH), "Job"),
-    "a Workload": (workload("high", cpu=4, arrival="30s", priority=100), "Workload"),
+PREEMPTORS: dict[str, tuple[dict[str, Any], str, Outcome | None]] = {
+    # Its Workload finishes first, with the reason OwnerNotFound.
+    "a Job": (job("high", cpu=4, arrival="30s", labels=HIGH), "Job", Outcome.FAILED),
+    "a Workload": (workload("high", cpu=4, arrival="30s", priority=100), "Workload", None),
 }
 
 
 @pytest.mark.parametrize("case", PREEMPTORS)
 def test_a_preemptor_deleted_while_its_victims_stop(case: str) -> None:
     """The victims stop all the same, and start again when their turn comes."""
-    preemptor, kind = PREEMPTORS[case]
+    preemptor, kind, want_outcome = PREEMPTORS[case]
     victims = (
         job("slow", cpu=2, run_time="1m", grace="20s"),
         workload("quick", cpu=2, run_time="1m", grace="5s"),
     )
     result, simulation = run_with(*QUEUE, *victims, preemptor, at=40, do=delete(kind, "high"))
     got = rows(result)
-    assert (got["high"].state, got["high"].admitted_ns) == (State.DELETED, None)
-    # quick stops at 35, but its place is kept for the preemptor until that goes.
-    assert seconds(got["quick"].finished_ns) is not None
+    assert (got["high"].outcome, got["high"].admitted_ns) == (want_outcome, None)
+    # quick stops at 35, but what it held is kept for the preemptor until that goes.
+    assert seconds(got["quick"].admitted_ns) == 40
     assert (got["slow"].state, got["slow"].preemptions, got["slow"].lost_ns) == (
         State.FINISHED,
         1,
@@ -265,116 +264,7 @@ def test_a_lender_that_is_deleted_takes_its_quota_along() -> None:
     assert result.preemptions == []
 
 
-# ---- odd numbers ----
-
-
-def test_priorities_at_the_ends_of_their_range() -> None:
-    lowest, highest = -(2**31), 2**31 - 1
-    result, simulation = run(
-        *one_queue(1, **WITHIN),
-        workload("lowest", priority=lowest, run_time="20s"),
-        workload("middle", arrival="5s", run_time="20s"),
-        workload("highest", arrival="10s", priority=highest, run_time="20s"),
-        workload("another", arrival="12s", priority=highest, run_time="20s"),
-        events=True,
-    )
-    got = [row.workload for row in result.preemptions]
-    assert got == ["ns/lowest", "ns/middle"]
-    finished = {name: seconds(row.finished_ns) for name, row in rows(result).items()}
-    assert finished == {"highest": 30, "another": 51, "middle": 72, "lowest": 93}
-    told = [event.message for event in result.events if event.reason == "PreemptedWorkload"]
-    assert f"preemptee effective priority: {lowest} (base: {lowest}, boost: 0)" in told[0]
-    assert f"preemptor effective priority: {highest} (base: {highest}, boost: 0)" in told[1]
-    assert simulation.restless_ns is None
-
-
-def test_equal_timestamps_and_missing_creation_times() -> None:
-    """Of equals the later uid goes first; the order of the input is the order of uids that are given out."""
-    newer = {"preemption": {"withinClusterQueue": "LowerOrNewerEqualPriority"}}
-    stamp = {"creationTimestamp": "2025-06-01T00:00:00Z"}
-    equals = [workload(name, run_time="1h", metadata=stamp) for name in "abc"]
-    result, _ = run(*one_queue(3, **newer), *equals, workload("high", cpu=2, arrival="5s", priority=1))
-    assert [row.workload for row in result.preemptions] == ["ns/c", "ns/b"]
-    missing = [workload(name, run_time="1h") for name in "abc"]
-    result, simulation = run(
-        *one_queue(3, **newer), *missing, workload("high", cpu=2, arrival="5s", priority=1)
-    )
-    assert [row.workload for row in result.preemptions] == ["ns/c", "ns/b"]
-    # An equal one preempts none that is as old.
-    result, simulation = run(*one_queue(1, **newer), *missing, until_ns=10 * SECOND)
-    assert result.preemptions == []
-    assert simulation.restless_ns is None
-
-
-def sharing(weight: Any) -> tuple[dict[str, Any], ...]:
-    reclaim = {"preemption": {"reclaimWithinCohort": "Any"}}
-    quota = {"name": "cpu", "nominalQuota": 4}
-    group = {"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [quota]}]}
-    return (
-        flavor("default"),
-        cohort("lab", resourceGroups=[group]),
-        *(
-            each
-            for name, its in (("a", weight), ("b", 1))
-            for each in (
-                cluster_queue(
-                    name,
-                    {"default": {"cpu": 0}},
-                    cohortName="lab",
-                    fairSharing={"weight": its},
-                    **reclaim,
-                ),
-                local_queue(f"lq-{name}", name),
-            )
-        ),
-        *(job(f"a{n}", arrival=f"{n}s", queue="lq-a", run_time=None) for n in range(5)),
-        *(job(f"b{n}", arrival=f"{30 + n}s", queue="lq-b", run_time=None) for n in range(5)),
-    )
-
-
-WEIGHTS: dict[str, tuple[Any, list[int]]] = {
-    "0: everybody takes from it": (0, [0, 4000]),
-    "the least that is legal": ("2n", [0, 4000]),
-    "the same": (1, [2000, 2000]),
-    "huge": ("9223372036854775807", [3000, 1000]),
-    "beyond 64 bits": ("1e30", [3000, 1000]),
-}
-
-
-@pytest.mark.parametrize("case", WEIGHTS)
-def test_weights_at_the_ends_of_their_range(case: str) -> None:
-    weight, want = WEIGHTS[case]
-    text = b"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nfairSharing: {}\n"
-    configuration = load_configuration(text, "config.yaml")
-    result, simulation = run(*sharing(weight), configuration=configuration, until_ns=120 * SECOND)
-    assert [each.resources[0].reserved for each in result.queues] == want
-    assert simulation.restless_ns is None
-
-
-def test_a_threshold_without_a_policy_changes_nothing() -> None:
-    """The policy is then Never, as the schema has it: a borrower preempts nobody outside its queue."""
-
-    def team(**more: Any) -> tuple[dict[str, Any], ...]:
-        preemption = {"preemption": {"reclaimWithinCohort": "LowerPriority", **more}}
-        return (
-            flavor("default"),
-            cluster_queue("cq", {"default": {"cpu": 1}}, cohortName="team", **preemption),
-            cluster_queue("other", {"default": {"cpu": 3}}, cohortName="team"),
-            local_queue(),
-            local_queue("lq-other", "other"),
-            *(job(f"o{n}", queue="lq-other", run_time=None) for n in range(4)),
-            job("borrower", cpu=2, arrival="5s", labels=HIGH),
-            priority_class("high", 100),
-        )
-
-    plain, _ = run(*team(), until_ns=20 * SECOND)
-    threshold, _ = run(*team(borrowWithinCohort={"maxPriorityThreshold": 50}), until_ns=20 * SECOND)
-    assert threshold.preemptions == plain.preemptions == []
-    assert threshold.workloads == plain.workloads
-    policy = {"policy": "LowerPriority", "maxPriorityThreshold": 50}
-    allowed, _ = run(*team(borrowWithinCohort=policy), until_ns=20 * SECOND)
-    assert len(allowed.preemptions) == 2
-    assert {row.reason for row in allowed.preemptions} == {"InCohortReclaimWhileBorrowing"}
+# ---- it came before the run ----
 
 
 def test_a_manifest_of_a_workload_that_was_being_evicted() -> None:

@@ -2,13 +2,12 @@
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
-
-import pytest
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.configuration import load_configuration
-from kueue_fast.api.kueue import ClusterQueue, Workload
+from kueue_fast.api.kueue import Workload
 from kueue_fast.jobs.pod_set_info import decode
 from kueue_fast.model import conditions
 from kueue_fast.sim.manifests import load
@@ -31,6 +30,7 @@ from tests.sim.world import (
     workload,
 )
 
+ROOT = Path(__file__).parents[2]
 WITHIN = {"preemption": {"withinClusterQueue": "LowerPriority"}}
 RECLAIM = {"preemption": {"reclaimWithinCohort": "Any"}}
 HIGH = {"kueue.x-k8s.io/priority-class": "high"}
@@ -90,9 +90,7 @@ def test_a_victim_starts_from_scratch_when_there_is_room_again() -> None:
 
 
 def test_a_stopped_job_is_as_it_was_before_it_started() -> None:
-    spot = flavor(
-        "default", nodeLabels={"type": "spot"}, tolerations=[{"key": "spot", "operator": "Exists"}]
-    )
+    spot = flavor("default", nodeLabels={"type": "spot"}, tolerations=[{"key": "spot", "operator": "Exists"}])
     partial = {"kueue.x-k8s.io/job-min-parallelism": "1"}
     objects = (spot, *urgent(2)[1:])
     low = job(
@@ -278,78 +276,6 @@ def test_reclaim_takes_only_what_was_lent() -> None:
     )
 
 
-# ---- fair sharing ----
-
-FAIR = b"""
-apiVersion: config.kueue.x-k8s.io/v1beta2
-kind: Configuration
-fairSharing: {}
-"""
-
-
-def sharing(weight_of_a: Any = 2) -> tuple[dict[str, Any], ...]:
-    group = {"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [QUOTA]}]}
-    return (
-        flavor("default"),
-        cohort("lab", resourceGroups=[group]),
-        cluster_queue(
-            "a", {"default": {"cpu": 0}}, cohortName="lab", fairSharing={"weight": weight_of_a}, **RECLAIM
-        ),
-        cluster_queue("b", {"default": {"cpu": 0}}, cohortName="lab", **RECLAIM),
-        local_queue("lq-a", "a"),
-        local_queue("lq-b", "b"),
-        *(job(f"a{n}", arrival=f"{n}s", queue="lq-a", run_time=None) for n in range(9)),
-        *(job(f"b{n}", arrival=f"{60 + n}s", queue="lq-b", run_time=None) for n in range(9)),
-    )
-
-
-QUOTA = {"name": "cpu", "nominalQuota": 9}
-
-
-def test_fair_sharing_gives_by_weight() -> None:
-    configuration = load_configuration(FAIR, "config.yaml")
-    result, simulation = run(*sharing(), configuration=configuration, until_ns=120 * SECOND)
-    first, second = result.queues
-    assert [each.resources[0].reserved for each in result.queues] == [6000, 3000]
-    assert (first.weight, second.weight) == (2, 1)
-    assert first.weighted_share == second.weighted_share == pytest.approx(1000 * 3 / 9)
-    assert {row.reason for row in result.preemptions} == {"InCohortFairSharing"}
-    stored: ClusterQueue | None = simulation.cluster.get("ClusterQueue", None, "a")
-    assert stored is not None
-    assert stored.status is not None
-    assert stored.status.fair_sharing is not None
-    assert stored.status.fair_sharing.weighted_share == 334
-    document, text = output(*sharing(), configuration=configuration, until_ns=120 * SECOND)
-    shares = [each["fairSharing"] for each in json.loads(document)["clusterQueues"]]
-    assert shares[0] == {"weight": 2, "weightedShare": pytest.approx(1000 * 3 / 9)}
-    assert "Weight   Share" in text
-
-
-def test_weight_0_while_borrowing_is_an_infinite_share() -> None:
-    configuration = load_configuration(FAIR, "config.yaml")
-    objects = sharing(0)[:8]
-    result, simulation = run(*objects, configuration=configuration, until_ns=10 * SECOND)
-    assert result.queues[0].weighted_share == float("inf")
-    stored: ClusterQueue | None = simulation.cluster.get("ClusterQueue", None, "a")
-    assert stored is not None
-    assert stored.status is not None
-    assert stored.status.fair_sharing is not None
-    assert stored.status.fair_sharing.weighted_share == 2**63 - 1
-    document, _ = output(*objects, configuration=configuration, until_ns=10 * SECOND)
-    first = json.loads(document)["clusterQueues"][0]
-    assert first["fairSharing"] == {"weight": 0, "weightedShare": "infinite"}
-
-
-def test_without_the_section_weights_mean_nothing() -> None:
-    result, simulation = run(*sharing(), until_ns=120 * SECOND)
-    assert result.queues[0].weight is None
-    assert result.preemptions == []
-    stored: ClusterQueue | None = simulation.cluster.get("ClusterQueue", None, "a")
-    assert stored is not None
-    assert stored.status is not None
-    assert stored.status.fair_sharing is None
-
-
 # ---- the whole ----
 
 
@@ -410,7 +336,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 
 
 def test_a_small_generator_with_preemption_runs_to_the_end() -> None:
-    simulation = Simulation(load(["tests/sim/preempting-generator.yaml"]), SimulationOptions())
+    simulation = Simulation(load([str(ROOT / "tests/sim/preempting-generator.yaml")]), SimulationOptions())
     simulation.run()
     result = simulation.result()
     assert {row.state for row in result.workloads} == {State.FINISHED}
@@ -418,11 +344,27 @@ def test_a_small_generator_with_preemption_runs_to_the_end() -> None:
     assert all(set(state.usage.values()) == {0} for state in simulation.engine.queue_state().values())
     by_time = [row.time_ns for row in result.preemptions]
     assert all(before <= after for before, after in pairwise(by_time))
-    assert conditions.is_true(
-        get_conditions(simulation, result.preemptions[0].workload), conditions.FINISHED
-    )
+    assert conditions.is_true(get_conditions(simulation, result.preemptions[0].workload), conditions.FINISHED)
 
 
 def get_conditions(simulation: Simulation, key: str) -> Any:
     found = simulation.cluster.get("Workload", *key.split("/"))
     return found.status.conditions
+
+
+def test_the_examples_tell_their_stories() -> None:
+    simulation = Simulation(load([str(ROOT / "examples/preemption")]), SimulationOptions())
+    simulation.run()
+    result = simulation.result()
+    got = {name: row.preemptions for name, row in rows(result).items()}
+    want = {"notebook-tests": 0, "load-test": 1, "fuzzing": 1, "nightly-report": 1, "checkout": 0}
+    assert got == want
+    assert {row.state for row in result.workloads} == {State.FINISHED}
+
+    file = ROOT / "examples/fair-sharing/configuration.yaml"
+    configuration = load_configuration(file.read_bytes(), file.name)
+    options = SimulationOptions(configuration=configuration, until_ns=1800 * SECOND)
+    simulation = Simulation(load([str(ROOT / "examples/fair-sharing/manifests")]), options)
+    simulation.run()
+    shares = {queue.name: queue.resources[0].reserved for queue in simulation.result().queues}
+    assert shares == {"vision": 12_000, "language": 6000, "robotics": 6000}

@@ -107,7 +107,9 @@ def result(rows: list[WorkloadRow] | None = None) -> SimulationResult:
     )
     memory = ResourceUse(flavor="default", resource="memory", nominal=2**63 - 1, peak=3 * 2**30)
     queues = [
-        QueueRow("cq", "cohort", True, "Ready", "Can admit new workloads", [use, memory], 2, 2, 1, 2, 2.0, 62.5),
+        QueueRow(
+            "cq", "cohort", True, "Ready", "Can admit new workloads", [use, memory], 2, 2, 1, 2, 2.0, 62.5
+        ),
         QueueRow(
             "held",
             None,
@@ -258,9 +260,7 @@ def test_many_reasons_are_shortened() -> None:
 
 def test_many_preemptions_are_shortened() -> None:
     many = result()
-    many.preemptions = [
-        replace(PREEMPTED, workload=f"team-a/w-{n}") for n in range(MOST_PREEMPTIONS + 5)
-    ]
+    many.preemptions = [replace(PREEMPTED, workload=f"team-a/w-{n}") for n in range(MOST_PREEMPTIONS + 5)]
     got = text(many)
     assert f"team-a/w-{MOST_PREEMPTIONS - 1} " in got
     assert f"team-a/w-{MOST_PREEMPTIONS} " not in got

@@ -74,7 +74,7 @@ class AdmissionFairness:
         usage = self._tables.workloads.local_queue_usage
         if number >= usage.shape[0]:
             larger = np.zeros(2 * number + 16)
-            larger[: usage.shape[0]] = usage
+            larger[: usage.shape[0]] = np.asarray(usage)
             self._tables.workloads.local_queue_usage = usage = larger
         entry = self._entries.get(number)
         weight = self._weights.get(number, 1.0)

@@ -216,9 +216,7 @@ def leave(
     return UpdateWorkloadStatus(eviction.stopped(workload, now_ns, settings.reasons), None)
 
 
-def let_go(
-    job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int
-) -> Action | None:
+def let_go(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Action | None:
     """The Workload is being deleted: its job stops, and then it may go. Source: JS-067."""
     action = stop(job, integration, workload, "Workload is deleted", now_ns)
     if action is not None:

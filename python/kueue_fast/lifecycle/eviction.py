@@ -26,7 +26,15 @@ from kueue_fast.lifecycle.status import (
 )
 from kueue_fast.model import conditions
 
-__all__ = ["cohort_path", "evicted", "eviction_of", "preempted", "preemption_message", "reason_words", "stopped"]
+__all__ = [
+    "cohort_path",
+    "evicted",
+    "eviction_of",
+    "preempted",
+    "preemption_message",
+    "reason_words",
+    "stopped",
+]
 
 BY_PREEMPTION: Final = "Preempted"
 BY_NODE_FAILURES: Final = "NodeFailures"

@@ -229,9 +229,7 @@ def workload_entry(result: SimulationResult, row: WorkloadRow) -> WorkloadEntry:
         pod_sets=[
             PodSet(name=each.name, count=each.count, flavors=dict(each.flavors)) for each in row.pod_sets
         ],
-        waiting=Waiting(
-            reason=row.waiting_reason, message=row.waiting_message, evictions=list(row.waits_for)
-        )
+        waiting=Waiting(reason=row.waiting_reason, message=row.waiting_message, evictions=list(row.waits_for))
         if row.waiting_message
         else None,
     )

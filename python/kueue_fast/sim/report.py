@@ -366,5 +366,3 @@ def print_events(console: Console, result: SimulationResult) -> None:
         f"{line[0]:>{time}}  {line[1]:{type_}}  {line[2]:{reason}}  {line[3]:{name}}  {line[4]}\n"
         for line in (header, *lines)
     )
-
-

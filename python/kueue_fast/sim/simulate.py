@@ -174,7 +174,10 @@ class Simulation:
             if heads == previous and not cycle.admitted and not cycle.preempted:
                 # Who waits for victims scans its flavors anew each time, which counts as a change: the same
                 # answers end that.
-                before, answers = answers, [each.message() for each in cycle.requeued] if cycle.changed else []
+                before, answers = (
+                    answers,
+                    [each.message() for each in cycle.requeued] if cycle.changed else [],
+                )
                 if answers == before:
                     return
             else:

@@ -68,6 +68,16 @@ VALID: dict[str, Changes] = {
     "never reclaiming, never borrowing": {
         "spec.preemption": {"reclaimWithinCohort": "Never", "borrowWithinCohort": {"policy": "Never"}}
     },
+    "a threshold without a policy": {
+        "spec.preemption": {"borrowWithinCohort": {"maxPriorityThreshold": -(2**31)}}
+    },
+    "a threshold at the end of its range": {
+        "spec.preemption": {
+            "reclaimWithinCohort": "Any",
+            "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 2**31 - 1},
+        }
+    },
+    "a weight beyond 64 bits": {"spec.fairSharing.weight": "1e30"},
     "a preference among next flavors": {
         "spec.flavorFungibility": {
             "whenCanBorrow": "TryNextFlavor",
@@ -395,3 +405,10 @@ def test_words_that_users_may_match() -> None:
     assert messages(changed(CLUSTER_QUEUE, lending)) == [
         f'{QUOTA_PATH}.lendingLimit: Invalid value: "6": must be less than or equal to the nominalQuota'
     ]
+
+
+def test_policies_that_contradict_each_other_are_refused_in_upstreams_words() -> None:
+    preemption = {"reclaimWithinCohort": "Never", "borrowWithinCohort": {"policy": "LowerPriority"}}
+    (message,) = messages(changed(CLUSTER_QUEUE, {"spec.preemption": preemption}))
+    assert message.startswith("spec.preemption: Invalid value: ")
+    assert message.endswith(": reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never")

@@ -1,0 +1,16 @@
+"""What a head would be admitted with: the full assignment or a reduced one, and its victims (QC-97, QC-103, QC-104)."""
+
+from libc.stdint cimport int64_t
+
+from kueuecore._assign cimport Assigner
+from kueuecore._types cimport index_t
+
+
+cdef class Nominator(Assigner):
+    cdef bint has_targets                 # the last search for victims found some; they are the preemptor's targets
+
+    cdef int nominate(self, index_t workload, index_t queue) except -1 nogil
+    cdef bint is_accepted(self) noexcept nogil
+    cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil
+    cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil
+    cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil

@@ -1,0 +1,91 @@
+"""Nomination of one head. See the .pxd."""
+
+from libc.stdint cimport int64_t
+
+from kueuecore._assign cimport Assigner, mode_of
+from kueuecore._types cimport MODE_FIT, MODE_PREEMPT, NONE, index_t
+
+
+cdef class Nominator(Assigner):
+    """An assigner that also asks for victims, and tries fewer pods where all of them are too many."""
+
+    cdef int nominate(self, index_t workload, index_t queue) except -1 nogil:
+        """Full assignment, or a partial one where only that can be accepted (QC-103, QC-104)."""
+        self.make_room(workload)
+        self.assign(workload, queue, False)
+        self.find_targets(workload, queue)
+        if not self.is_accepted() and self.partial_admission:
+            return self.reduce_counts(workload, queue)
+        return 0
+
+    cdef bint is_accepted(self) noexcept nogil:
+        return self.mode == MODE_FIT or (self.mode == MODE_PREEMPT and self.has_targets)
+
+    cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil:
+        """Victims for the assignment, if it needs preemption (QP-631, QP-632)."""
+        cdef Py_ssize_t i
+        cdef index_t column
+        self.has_targets = False
+        self.preemptor.target_count = 0
+        if self.mode != MODE_PREEMPT:
+            return 0
+        self.preemptor.candidates.start(workload, queue)
+        for i in range(self.choice_count):
+            if self.choices[i].flavor == NONE:
+                continue
+            column = self.flavors.column[self.choices[i].flavor, self.choices[i].resource]
+            if mode_of(self.choices[i].possibility) == MODE_PREEMPT:
+                self.preemptor.candidates.need(column)
+            if self.choices[i].total != 0:
+                self.preemptor.candidates.require(column, self.choices[i].total)
+        self.preemptor.search()
+        self.has_targets = self.preemptor.target_count > 0
+        return 0
+
+    cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil:
+        """Binary search for the least reduction of pod counts that is accepted (QP-531, QP-532).
+
+        The probe order is upstream's, since what is accepted need not be monotone once preemption is asked.
+        """
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef Py_ssize_t length = self.workloads.pod_set_length[workload]
+        cdef int64_t total = 0, low = 0, high, middle, accepted = -1, last = -1
+        cdef Py_ssize_t p
+        for p in range(first, first + length):
+            if self.workloads.min_count[p] != NONE:
+                total += self.workloads.full_count[p] - self.workloads.min_count[p]
+        if total <= 0:
+            return 0
+        high = total + 1
+        while low < high:
+            middle = (low + high) // 2
+            self.set_counts(first, length, middle, total)
+            self.assign(workload, queue, True)
+            self.find_targets(workload, queue)
+            last = middle
+            if self.is_accepted():
+                accepted = middle
+                high = middle
+            else:
+                low = middle + 1
+        if accepted == low:
+            if last != accepted:
+                self.set_counts(first, length, accepted, total)
+                self.assign(workload, queue, True)
+                self.find_targets(workload, queue)
+        else:
+            self.assign(workload, queue, False)
+            self.has_targets = False
+            self.preemptor.target_count = 0
+        return 0
+
+    cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil:
+        cdef Py_ssize_t p
+        cdef int64_t most
+        for p in range(length):
+            self.counts[p] = self.workloads.full_count[first + p]
+            if self.workloads.min_count[first + p] != NONE:
+                most = self.workloads.full_count[first + p] - self.workloads.min_count[first + p]
+                # up to 2^31 pods each way: the product of the two fits 64 bits
+                self.counts[p] -= most * step // total
+

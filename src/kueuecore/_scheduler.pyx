@@ -1,0 +1,180 @@
+"""The kernel's entry point. See `_cycle` for the steps of a cycle."""
+
+import numpy as np
+
+from kueuecore._amount cimport UNLIMITED
+from kueuecore._assign cimport Choice, PodSetResult, Reason
+from kueuecore._cycle cimport CycleRunner
+from kueuecore._order cimport Entry
+from kueuecore._preempt cimport Target
+from kueuecore._types cimport ADMITTED, NONE, index_t
+
+
+cdef class Scheduler(CycleRunner):
+    """The tables of one cluster: run cycles, read decisions, book and release what is decided elsewhere."""
+
+    def validate(self):
+        """Check every index in the tables against its range; raises ValueError naming the array.
+
+        The cycle trusts its tables: call this after writing rows from outside.
+        """
+        order = np.asarray(self.queue_order)
+        if order.size and (order.min() < 0 or order.max() >= self.forest.nodes):
+            raise ValueError(f"queue_order: values from {order.min()} to {order.max()}, expected forest rows")
+        if len(set(order.tolist())) != order.size:
+            raise ValueError("queue_order: a row stands twice")
+        parent = np.asarray(self.forest.parent)[: self.forest.nodes]
+        if parent.size and (parent.min() < NONE or parent.max() >= self.forest.nodes):
+            raise ValueError(f"parent: values from {parent.min()} to {parent.max()}, expected rows or {NONE}")
+        self.flavors.check(self.forest.nodes, self.forest.columns)
+        self.workloads.check(self.forest.nodes, self.flavors.column.shape[0], self.flavors.column.shape[1])
+
+    # --- quota of workloads that are admitted outside the cycle, or end
+
+    cdef int check_workload(self, index_t workload) except -1:
+        if not 0 <= workload < self.workloads.rows:
+            raise ValueError(f"workload {workload}: expected a row from 0 to {self.workloads.rows - 1}")
+        return 0
+
+    def book(self, index_t workload, index_t queue):
+        """Book the slots of a workload whose reservation came from the API, in ClusterQueue row `queue`.
+
+        Raises ValueError if it is booked already. Source: QP-211..213.
+        """
+        self.check_workload(workload)
+        if not 0 <= queue < self.forest.nodes:
+            raise ValueError(f"queue {queue}: expected a forest row")
+        if self.workloads.reserved_in[workload] != NONE:
+            raise ValueError(f"workload {workload} is booked already")
+        self.usage.add(workload, queue)
+        self.journal.length = 0
+        self.workloads.reserved_in[workload] = queue
+        self.held.add(queue, workload)
+
+    def release(self, index_t workload):
+        """Give the quota of a workload back; it stays a row, nowhere queued. Source: QP-213, QP-217."""
+        cdef Py_ssize_t s
+        self.check_workload(workload)
+        cdef index_t queue = self.workloads.reserved_in[workload]
+        if queue == NONE:
+            return
+        self.usage.remove(workload, queue)
+        self.journal.length = 0
+        self.held.remove(queue, workload)
+        self.workloads.evicted[workload] = False
+        self.workloads.evicting[workload] = False
+        self.workloads.reserved_in[workload] = NONE
+        self.workloads.admitted[workload] = False
+        for s in range(self.workloads.slot_start[workload],
+                       self.workloads.slot_start[workload] + self.workloads.slot_length[workload]):
+            self.workloads.slot_flavor[s] = NONE
+            self.workloads.slot_amount[s] = 0
+        self.forest.generation[queue] += 1
+
+    def touch(self, index_t queue):
+        """A held workload of this ClusterQueue was seen again: upstream replaces it in its cache (QP-217)."""
+        if not 0 <= queue < self.forest.nodes:
+            raise ValueError(f"queue {queue}: expected a forest row")
+        self.forest.generation[queue] += 1
+
+    # --- decisions of the last cycle
+
+    @property
+    def scan_progressed(self):
+        """Whether some flavor scan of the last cycle stopped elsewhere than before."""
+        return self.progressed
+
+    def admissions(self):
+        """Admitted workloads in processing order: (workload row, ClusterQueue row, detail).
+
+        detail: bytes that say what was assigned; equal bytes mean equal assignments. `read_detail` decodes them.
+        """
+        cdef Py_ssize_t i
+        cdef list found = []
+        cdef Entry* entry
+        for i in range(self.nominated_count):
+            entry = &self.entries[self.order[i]]
+            if entry.outcome == ADMITTED:
+                found.append((entry.workload, entry.queue, self.detail(entry)))
+        return found
+
+    cdef bytes detail(self, Entry* entry):
+        cdef PodSetResult* results = <PodSetResult*> (self.arena + entry.results)
+        cdef Choice* choices = <Choice*> (self.arena + entry.choices)
+        cdef Py_ssize_t start = self.workloads.pod_set_start[entry.workload]
+        cdef Py_ssize_t p, i, size = 0
+        cdef DetailHead* head
+        cdef DetailItem* item
+        cdef Py_ssize_t base = self.arena_length
+        for p in range(self.workloads.pod_set_length[entry.workload]):
+            size += sizeof(DetailHead)
+            if p < entry.result_count:
+                size += results[p].length * sizeof(DetailItem)
+        # built behind the arena's end, which is scratch
+        self.keep(NULL, size)
+        self.arena_length = base
+        results = <PodSetResult*> (self.arena + entry.results)
+        choices = <Choice*> (self.arena + entry.choices)
+        size = 0
+        for p in range(entry.result_count):
+            head = <DetailHead*> (self.arena + base + size)
+            size += sizeof(DetailHead)
+            head.count = results[p].count
+            head.name = self.workloads.pod_set_name[start + p]
+            head.length = 0
+            for i in range(results[p].first, results[p].first + results[p].length):
+                if choices[i].flavor == NONE:
+                    continue
+                item = <DetailItem*> (self.arena + base + size)
+                size += sizeof(DetailItem)
+                item.resource = choices[i].resource
+                item.flavor = choices[i].flavor
+                item.amount = choices[i].amount
+                head.length += 1
+        return (self.arena + base)[:size]
+
+    def preemptions(self):
+        """Evictions that the cycle issued: (workload row, ClusterQueue row, reason, preemptor's row), in that order."""
+        return [
+            (self.evictions[i].workload, self.evictions[i].queue, self.evictions[i].reason, self.evictions[i].preemptor)
+            for i in range(self.eviction_count)
+        ]
+
+    def targets_of(self, Py_ssize_t refusal):
+        """Rows of the victims of one head, by its place in `refusals`."""
+        cdef Py_ssize_t i, at = -1
+        cdef Entry* entry
+        cdef Target* targets
+        for i in range(self.entry_count):
+            entry = &self.entries[i]
+            if entry.nominated and entry.outcome == ADMITTED:
+                continue
+            at += 1
+            if at == refusal:
+                targets = <Target*> (self.arena + entry.targets)
+                return [targets[k].workload for k in range(entry.target_count)]
+        raise ValueError(f"refusal {refusal}: expected 0 to {at}")
+
+    def refusals(self):
+        """Heads that went back: (workload, ClusterQueue, outcome, requeue reason, mode, number of victims, reasons).
+
+        reasons: bytes of 40 each, native order: int32 code, pod set, flavor, resource; int64 first, second, third.
+        """
+        cdef Py_ssize_t i
+        cdef list found = []
+        cdef Entry* entry
+        for i in range(self.entry_count):
+            entry = &self.entries[i]
+            if not (entry.nominated and entry.outcome == ADMITTED):
+                found.append((
+                    entry.workload, entry.queue, <int> entry.outcome, <int> entry.requeue, <int> entry.mode,
+                    entry.target_count,
+                    (self.arena + entry.reasons)[: entry.reason_count * <Py_ssize_t> sizeof(Reason)]
+                    if entry.reason_count else b"",
+                ))
+        return found
+
+    @property
+    def unlimited(self):
+        """The amount that means no bound."""
+        return UNLIMITED
