@@ -72,6 +72,7 @@ cdef class CycleRunner:
     cdef bint refuse(self, Entry* entry) noexcept nogil
     cdef int nominate(self, Entry* entry) except -1 nogil
     cdef bint is_outdated(self, index_t workload, index_t queue) noexcept nogil
+    cdef int64_t scan_mark(self, index_t workload) noexcept nogil
     cdef void record_progress(self, index_t workload, index_t queue) noexcept nogil
     cdef int process(self, Entry* entry) except -1 nogil
     cdef int take_assignment(self, Entry* entry) except -1 nogil

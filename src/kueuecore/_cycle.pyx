@@ -155,6 +155,7 @@ cdef class CycleRunner:
             entry.borrowing = 0
             entry.result_count = entry.choice_count = entry.usage_count = entry.reason_count = 0
             entry.target_count = 0
+            entry.scan_before = self.scan_mark(workload)
             entry.is_preemptor = self.pending.is_preemptor(queue, workload)
             entry.nominated = not self.refuse(entry)
             if entry.nominated:
@@ -247,26 +248,29 @@ cdef class CycleRunner:
                 return False
         return self.forest.generation[queue] > self.workloads.tried_generation[workload]
 
+    cdef int64_t scan_mark(self, index_t workload) noexcept nogil:
+        """A fingerprint of the recorded flavor scan: a cycle that leaves all of them as they were is at rest."""
+        cdef Py_ssize_t s
+        cdef unsigned long long mark = 0
+        if self.workloads.tried_cycle[workload] == NONE:
+            return 0
+        for s in range(self.workloads.slot_start[workload],
+                       self.workloads.slot_start[workload] + self.workloads.slot_length[workload]):
+            mark = (mark ^ <unsigned long long> (self.workloads.slot_tried[s] + 3)) * 0x100000001B3ULL + 1
+        return <int64_t> mark
+
     cdef void record_progress(self, index_t workload, index_t queue) noexcept nogil:
         """Remember where the scan of each resource stopped (QP-502)."""
         cdef Py_ssize_t start = self.workloads.slot_start[workload]
         cdef Py_ssize_t length = self.workloads.slot_length[workload]
         cdef Py_ssize_t i, s
-        cdef int32_t tried
         cdef Choice* choice
-        # a slot that no choice names was not tried: mark, compare, so that a scan at rest is known to be at rest
         for s in range(start, start + length):
-            self.workloads.slot_flavor[s] = NEVER_TRIED
+            self.workloads.slot_tried[s] = NEVER_TRIED
         for i in range(self.assigner.choice_count):
             choice = &self.assigner.choices[i]
             if choice.flavor != NONE:
-                self.workloads.slot_flavor[start + choice.slot] = choice.tried
-        for s in range(start, start + length):
-            tried = self.workloads.slot_flavor[s]
-            if self.workloads.slot_tried[s] != tried:
-                self.progressed = True
-            self.workloads.slot_tried[s] = tried
-            self.workloads.slot_flavor[s] = NONE
+                self.workloads.slot_tried[start + choice.slot] = choice.tried
         self.workloads.tried_cycle[workload] = self.cycle
         self.workloads.tried_generation[workload] = self.forest.generation[queue]
         self.workloads.tried_shape[workload] = self.workloads.shape[workload]
@@ -525,6 +529,8 @@ cdef class CycleRunner:
         cdef Py_ssize_t i
         for i in range(self.entry_count):
             if not (self.entries[i].nominated and self.entries[i].outcome == ADMITTED):
+                if self.scan_mark(self.entries[i].workload) != self.entries[i].scan_before:
+                    self.progressed = True
                 self.pending.requeue(
                     self.entries[i].queue, self.entries[i].workload, self.entries[i].requeue, now
                 )

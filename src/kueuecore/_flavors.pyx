@@ -54,10 +54,16 @@ cdef class Flavors:
         flavors = np.asarray(self.group_flavors)
         if group_of.shape[0] < nodes:
             raise ValueError(f"group_of: {group_of.shape[0]} rows, expected one for each of {nodes} nodes")
-        if self.threshold.shape[0] < nodes:
-            raise ValueError(f"threshold: {self.threshold.shape[0]} rows, expected {nodes}")
-        if self.resource_rank.shape[0] < group_of.shape[1] and self.resource_rank.shape[0] < column.shape[1]:
-            raise ValueError("resource_rank: expected one rank for each resource")
+        for name in self.PER_NODE:
+            rows = np.asarray(getattr(self, name)).shape[0]
+            if rows < nodes:
+                raise ValueError(f"{name}: {rows} rows, expected {nodes}")
+        resources = self.resource_rank.shape[0]
+        for name, array in (("column", column), ("group_of", group_of)):
+            if (array[:, resources:] != NONE).any():
+                raise ValueError(f"{name}: names a resource that has no resource_rank ({resources} have one)")
+        if not NONE <= self.pods_resource < max(resources, 1):
+            raise ValueError(f"pods_resource: {self.pods_resource}, expected {NONE} to {resources - 1}")
         for name, array, low, high in (
             ("column", column, NONE, columns),
             ("group_of", group_of, NONE, start.shape[0]),
@@ -69,6 +75,11 @@ cdef class Flavors:
             raise ValueError(f"group_start and group_length: {start.shape[0]} and {length.shape[0]} groups")
         if start.size and (start.min() < 0 or length.min() < 0 or (start + length).max() > flavors.shape[0]):
             raise ValueError("group_start, group_length: a group reaches outside group_flavors")
+        for node, resource in np.argwhere(group_of[:nodes] != NONE).tolist():
+            group = group_of[node, resource]
+            served = flavors[start[group] : start[group] + length[group]]
+            if (column[served, resource] == NONE).any():
+                raise ValueError(f"column: a flavor of group {group} has none for resource {resource}")
         if self.eligible.shape[1] < column.shape[0] and self.eligible.shape[0]:
             raise ValueError(f"eligible: {self.eligible.shape[1]} flavors, expected {column.shape[0]}")
         return 0

@@ -53,6 +53,7 @@ cdef class Forest:
     cdef int add_usage(self, index_t node, index_t column, amount_t amount, Journal journal) except -1 nogil
     cdef int remove_usage(self, index_t node, index_t column, amount_t amount, Journal journal) except -1 nogil
     cdef void roll_back(self, Journal journal, Py_ssize_t mark) noexcept nogil
+    cdef int check(self) except -1
     cdef check_node(self, index_t node)
     cdef check_column(self, index_t column)
     cdef void start_row(self, index_t node) noexcept nogil

@@ -77,6 +77,29 @@ cdef class Forest:
         for name in self.MATRICES:
             np.asarray(getattr(self, name))[node] = 0
 
+    cdef int check(self) except -1:
+        """Parents are rows, without a cycle; resources of columns have room. Raises ValueError naming the array."""
+        parent = np.asarray(self.parent)[: self.nodes]
+        if parent.size and (parent.min() < NONE or parent.max() >= self.nodes):
+            raise ValueError(f"parent: values from {parent.min()} to {parent.max()}, expected rows or {NONE}")
+        cdef Py_ssize_t steps
+        cdef index_t node, at
+        for node in range(self.nodes):
+            at = node
+            steps = 0
+            while at != NONE:
+                at = self.parent[at]
+                steps += 1
+                if steps > self.nodes:
+                    raise ValueError(f"parent: the chain of node {node} has a cycle")
+        resources = np.asarray(self.column_resource)[: self.columns]
+        if resources.size and (resources.min() < 0 or resources.max() >= max(self.lendable.shape[1], 1)):
+            raise ValueError(
+                f"column_resource: values from {resources.min()} to {resources.max()}, "
+                f"expected 0 to {self.lendable.shape[1] - 1}: reserve_resources makes room"
+            )
+        return 0
+
     cdef check_node(self, index_t node):
         if not 0 <= node < self.nodes:
             raise ValueError(f"node {node}: expected a row from 0 to {self.nodes - 1}")
@@ -101,6 +124,12 @@ cdef class Forest:
             above = self.parent[order[i]]
             if above != NONE and not 0 <= above < self.nodes:
                 raise ValueError(f"parent of node {order[i]}: {above} is no row")
+        for i in range(self.columns):
+            if not 0 <= self.column_resource[i] < self.lendable.shape[1]:
+                raise ValueError(
+                    f"column_resource: {self.column_resource[i]} at column {i}, "
+                    f"expected 0 to {self.lendable.shape[1] - 1}: reserve_resources makes room"
+                )
         with nogil:
             for i in range(order.shape[0]):
                 self.start_row(order[i])

@@ -13,6 +13,7 @@ cdef struct Entry:           # one head of a cycle
     Requeue requeue          # why it goes back, unless admitted
     Mode mode
     int64_t borrowing        # largest borrow level of its assignment
+    int64_t scan_before      # fingerprint of its recorded flavor scan before the cycle
     bint is_preemptor        # waits for victims that it chose in an earlier cycle (QC-18)
     bint nominated           # has an assignment: processed in order; others only go back
     Py_ssize_t results       # offset of its PodSetResults in the arena of the cycle

@@ -52,5 +52,6 @@ cdef class Pending:
     cdef void sift_down(self, Queue* queue, Py_ssize_t at) noexcept nogil
     cdef int append(self, Rows* rows, index_t workload) except -1 nogil
     cdef void set_sticky(self, Queue* queue, index_t workload) noexcept nogil
+    cdef int check(self, Py_ssize_t nodes) except -1
     cdef int check_queue(self, index_t queue) except -1
     cdef int check_workload(self, index_t workload) except -1

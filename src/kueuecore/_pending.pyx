@@ -65,6 +65,16 @@ cdef class Pending:
             self.queue_capacity = size
             self.classes.reserve(size)
 
+    cdef int check(self, Py_ssize_t nodes) except -1:
+        """One row for each node. Raises ValueError naming the array."""
+        for name in ("strict", "namespace_match"):
+            rows = np.asarray(getattr(self, name)).shape[0]
+            if rows < nodes:
+                raise ValueError(f"{name}: {rows} rows, expected one for each of {nodes} nodes")
+        if self.queue_capacity < nodes:
+            raise ValueError(f"queues: room for {self.queue_capacity}, expected {nodes}: reserve makes it")
+        return 0
+
     cdef int check_queue(self, index_t queue) except -1:
         if not 0 <= queue < self.queue_capacity:
             raise ValueError(f"queue {queue}: expected a forest row from 0 to {self.queue_capacity - 1}")

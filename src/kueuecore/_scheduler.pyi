@@ -1,8 +1,5 @@
-from typing_extensions import disjoint_base
-
 from kueuecore._cycle import CycleRunner
 
-@disjoint_base
 class Scheduler(CycleRunner):
     @property
     def scan_progressed(self) -> bool: ...

@@ -19,15 +19,20 @@ cdef class Scheduler(CycleRunner):
         The cycle trusts its tables: call this after writing rows from outside.
         """
         order = np.asarray(self.queue_order)
-        if order.size and (order.min() < 0 or order.max() >= self.forest.nodes):
+        nodes = self.forest.nodes
+        if order.size and (order.min() < 0 or order.max() >= nodes):
             raise ValueError(f"queue_order: values from {order.min()} to {order.max()}, expected forest rows")
         if len(set(order.tolist())) != order.size:
             raise ValueError("queue_order: a row stands twice")
-        parent = np.asarray(self.forest.parent)[: self.forest.nodes]
-        if parent.size and (parent.min() < NONE or parent.max() >= self.forest.nodes):
-            raise ValueError(f"parent: values from {parent.min()} to {parent.max()}, expected rows or {NONE}")
-        self.flavors.check(self.forest.nodes, self.forest.columns)
-        self.workloads.check(self.forest.nodes, self.flavors.column.shape[0], self.flavors.column.shape[1])
+        if order.size and not np.asarray(self.forest.is_queue)[order].all():
+            raise ValueError("queue_order: a row is a cohort, expected ClusterQueues only")
+        self.forest.check()
+        self.pending.check(nodes)
+        self.flavors.check(nodes, self.forest.columns)
+        self.workloads.check(
+            nodes, self.flavors.column.shape[0], self.flavors.resource_rank.shape[0], self.flavors.eligible.shape[0],
+            self.pending.namespace_match.shape[1],
+        )
 
     # --- quota of workloads that are admitted outside the cycle, or end
 
@@ -52,8 +57,10 @@ cdef class Scheduler(CycleRunner):
         self.held.add(queue, workload)
 
     def release(self, index_t workload):
-        """Give the quota of a workload back; it stays a row, nowhere queued. Source: QP-213, QP-217."""
-        cdef Py_ssize_t s
+        """Give the quota of a workload back; it stays a row, nowhere queued, and its slots say what it held.
+
+        Source: QP-213, QP-217.
+        """
         self.check_workload(workload)
         cdef index_t queue = self.workloads.reserved_in[workload]
         if queue == NONE:
@@ -65,10 +72,6 @@ cdef class Scheduler(CycleRunner):
         self.workloads.evicting[workload] = False
         self.workloads.reserved_in[workload] = NONE
         self.workloads.admitted[workload] = False
-        for s in range(self.workloads.slot_start[workload],
-                       self.workloads.slot_start[workload] + self.workloads.slot_length[workload]):
-            self.workloads.slot_flavor[s] = NONE
-            self.workloads.slot_amount[s] = 0
         self.forest.generation[queue] += 1
 
     def touch(self, index_t queue):

@@ -79,4 +79,7 @@ cdef class Workloads:
     cdef bint has_pending_flavors(self, index_t workload) noexcept nogil
     cdef void drop_progress(self, index_t workload) noexcept nogil
     cdef bint backoff_is_over(self, index_t workload, int64_t now) noexcept nogil
-    cdef int check(self, Py_ssize_t nodes, Py_ssize_t flavors, Py_ssize_t resources) except -1
+    cdef int check(
+        self, Py_ssize_t nodes, Py_ssize_t flavors, Py_ssize_t resources, Py_ssize_t eligibility_classes,
+        Py_ssize_t namespaces
+    ) except -1

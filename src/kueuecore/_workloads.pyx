@@ -118,6 +118,8 @@ cdef class Workloads:
             raise ValueError(f"uid: {width} bytes, expected at most {self.uid.shape[1]}")
         if not 0 <= pod_set_start <= pod_set_start + pod_set_length <= self.count.shape[0]:
             raise ValueError(f"workload {row}: pod sets reach outside their table")
+        if slot_start < 0:
+            raise ValueError(f"slot_start: {slot_start}, expected 0 or more")
         self.queue[row] = queue
         self.local_queue[row] = local_queue
         self.namespace[row] = namespace
@@ -158,6 +160,14 @@ cdef class Workloads:
             raise ValueError(f"workload {row}: expected a row from 0 to {self.rows - 1}")
         self.generation[row] = generation
         self.gate_closed[row] = gate_closed
+
+    def write_held(self, index_t row, index_t local_queue, int64_t priority, int64_t timestamp):
+        """What may change of a workload while it holds its quota."""
+        if not 0 <= row < self.rows:
+            raise ValueError(f"workload {row}: expected a row from 0 to {self.rows - 1}")
+        self.local_queue[row] = local_queue
+        self.priority[row] = priority
+        self.timestamp[row] = timestamp
 
     def mark_held(self, index_t row, bint admitted, bint evicted, int64_t reserved_at, int64_t generation,
                   bint gate_closed):
@@ -227,12 +237,16 @@ cdef class Workloads:
         self.tried_cycle[workload] = NONE
         self.placed_in[workload] = NONE
 
-    cdef int check(self, Py_ssize_t nodes, Py_ssize_t flavors, Py_ssize_t resources) except -1:
+    cdef int check(
+        self, Py_ssize_t nodes, Py_ssize_t flavors, Py_ssize_t resources, Py_ssize_t eligibility_classes,
+        Py_ssize_t namespaces
+    ) except -1:
         """Every index within its table: the cycle trusts them. Raises ValueError naming the array."""
         pod_sets, slots = self.count.shape[0], self.slot_resource.shape[0]
         classes, requests = self.request_start.shape[0], self.request_resource.shape[0]
         for name, low, high in (
             ("queue", NONE, nodes), ("reserved_in", NONE, nodes),
+            ("eligibility", 0, eligibility_classes), ("namespace", 0, namespaces),
             ("request_class", 0, classes), ("slot_flavor", NONE, flavors),
             ("slot_resource", 0, resources), ("request_resource", 0, resources),
         ):
@@ -246,4 +260,9 @@ cdef class Workloads:
             first, number = np.asarray(getattr(self, start)), np.asarray(getattr(self, length))
             if first.size and (first.min() < 0 or number.min() < 0 or (first + number).max() > end):
                 raise ValueError(f"{start}, {length}: a range reaches outside its table of {end} rows")
+        cdef Py_ssize_t w, p
+        for w in range(self.rows):
+            for p in range(self.pod_set_start[w], self.pod_set_start[w] + self.pod_set_length[w]):
+                if self.pod_set_slot[p] < 0 or self.pod_set_slot[p] + self.pod_set_slots[p] > self.slot_length[w]:
+                    raise ValueError(f"pod_set_slot: pod set {p} reaches outside the slots of workload {w}")
         return 0

@@ -69,7 +69,9 @@ def queue(
     return [made, local_queue(name, name)]
 
 
-def tree(name: str, parent: str | None = None, cpu: Amount | None = None, *, weight: str | None = None) -> list[Any]:
+def tree(
+    name: str, parent: str | None = None, cpu: Amount | None = None, *, weight: str | None = None
+) -> list[Any]:
     """A cohort with its own cpu, if any."""
     spec: Json = {"resourceGroups": [] if cpu is None else [quotas({"one": {"cpu": cpu}})]}
     if parent is not None:

@@ -86,7 +86,11 @@ LISTS = {
         "want": [],
     },
     "of two that stop, the foreign one": {
-        "held": [held("own", "q", 1, evicted=True), held("foreign", "other", 2, evicted=True), held("b", "other")],
+        "held": [
+            held("own", "q", 1, evicted=True),
+            held("foreign", "other", 2, evicted=True),
+            held("b", "other"),
+        ],
         "want": [],
     },
     "priority within the other queues": {
@@ -169,7 +173,8 @@ POLICIES = {
         "c": {"priority": -1, "boost": "2147483648"}, "want": True,
     },
     "a boost that is no decimal counts as none": {
-        "policy": "LowerPriority", "gates": {"PriorityBoost": True}, "c": {"priority": -1, "boost": "1.5"}, "want": True,
+        "policy": "LowerPriority", "gates": {"PriorityBoost": True}, "c": {"priority": -1, "boost": "1.5"},
+        "want": True,
     },
     "priority and boost add up beyond int32": {
         "policy": "LowerPriority", "gates": {"PriorityBoost": True},
@@ -215,9 +220,7 @@ def test_a_workload_that_was_preempted_before(case: Json) -> None:
     made["status"]["conditions"].append(
         condition("Preempted", reason="InCohortReclaimWhileBorrowing", at=100)
     )
-    engine = started(
-        queue("q", 1, None, within="LowerOrNewerEqualPriority"), made, gates=case["gates"]
-    )
+    engine = started(queue("q", 1, None, within="LowerOrNewerEqualPriority"), made, gates=case["gates"])
     assert victims(_decide(engine, waits("in", "q", created=100))) == case["want"]
 
 

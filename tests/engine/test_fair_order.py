@@ -80,12 +80,15 @@ FLAT = {
     },
     "the same age: the smaller uid": {
         "objects": [
-            queue("a"), queue("b"), waits("a", "a", 1, metadata={"uid": "9"}), waits("b", "b", 1, metadata={"uid": "10"}),
+            queue("a"), queue("b"), waits("a", "a", 1, metadata={"uid": "9"}), waits("b", "b", 1,
+            metadata={"uid": "10"}),
         ],
         "want": "ba",
     },
     "each choice changes the shares of the next": {
-        "objects": [queue("a"), queue("b"), queue("c"), *(waits(name, name, 1, priority=i) for i, name in enumerate("abc"))],
+        "objects": [
+            queue("a"), queue("b"), queue("c"), *(waits(name, name, 1, priority=i) for i, name in enumerate("abc")),
+        ],
         "want": "cba",
     },
     "the larger of two resources counts": {
@@ -151,7 +154,8 @@ LEVELS = {
     },
     "quota of a cohort lowers its share, not that of its queues": {
         "objects": [
-            tree("x", "root", 10), tree("y", "root"), queue("a", 0, "x"), queue("b", 0, "y"), used("a", 8), used("b", 1),
+            tree("x", "root", 10), tree("y", "root"), queue("a", 0, "x"), queue("b", 0, "y"), used("a", 8),
+            used("b", 1),
             waits("a", "a", 1), waits("b", "b", 1),
         ],
         "want": "ab",
@@ -165,7 +169,8 @@ LEVELS = {
     },
     "a queue competes with a cohort": {
         "objects": [
-            tree("x", "root"), queue("a", 0, "x"), queue("b", 0, "root"), used("a", 3), used("b", 2), waits("a", "a", 1),
+            tree("x", "root"), queue("a", 0, "x"), queue("b", 0, "root"), used("a", 3), used("b", 2),
+            waits("a", "a", 1),
             waits("b", "b", 1),
         ],
         "want": "ba",
@@ -173,7 +178,8 @@ LEVELS = {
     "after a win the shares of the cohort are looked at again": {
         "objects": [
             tree("x", "root"), tree("y", "root"), queue("a", 0, "x"), queue("a2", 0, "x"), queue("b", 0, "y"),
-            used("b", 1), waits("a", "a", 1, priority=2), waits("c", "a2", 1, priority=1), waits("b", "b", 1, priority=5),
+            used("b", 1), waits("a", "a", 1, priority=2), waits("c", "a2", 1, priority=1), waits("b", "b", 1,
+            priority=5),
         ],
         "want": "abc",
     },
@@ -190,7 +196,9 @@ def test_trees_follow_each_other_and_queues_without_a_cohort_are_served() -> Non
     objects: list[Any] = [
         queue("a", 1, "one tree"), queue("b", 1, None), queue("c", 1, "one tree"), queue("d", 1, "another tree"),
     ]  # fmt: skip
-    engine = started(*objects, *(waits(name, name, 1, priority=i) for i, name in enumerate("abcd")), fair=True)
+    engine = started(
+        *objects, *(waits(name, name, 1, priority=i) for i, name in enumerate("abcd")), fair=True
+    )
     assert "".join(order_of_admission(cycle(engine))) == "cabd"
 
 

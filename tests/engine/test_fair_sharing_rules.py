@@ -1,4 +1,7 @@
-"""Victims under fair sharing: strategies, shares, entitlement, order of queues, pruning. Source: QP-331..335, QP-720..738."""
+"""Victims under fair sharing: strategies, shares, entitlement, order of queues, pruning.
+
+Source: QP-331..335, QP-720..738.
+"""
 
 from __future__ import annotations
 
@@ -165,14 +168,18 @@ HIGHEST = {
 def test_the_queue_that_gives(case: Json) -> None:
     objects: list[Any] = [queue("a", 2, **ANYBODY), queue("lender", 2)]
     for name, (weight, count) in case["shares"].items():
-        objects += [queue(name, 0, weight=weight), *many(name, name, count, priority=case.get("priority", {}).get(name, 0))]
+        objects += [
+            queue(name, 0, weight=weight),
+            *many(name, name, count, priority=case.get("priority", {}).get(name, 0)),
+        ]
     one = decide(objects, waits("in", "a", 1, priority=-9))
     assert [name for name, _ in victims(one)] == case["want"]
 
 
 def test_after_each_victim_shares_are_looked_at_again() -> None:
     objects = [
-        queue("a", 3, **ANYBODY), queue("b", 0), queue("c", 0), queue("lender", 3), *many("b", "b", 3), *many("c", "c", 3),
+        queue("a", 3, **ANYBODY), queue("b", 0), queue("c", 0), queue("lender", 3), *many("b", "b", 3),
+        *many("c", "c", 3),
     ]  # fmt: skip
     assert [name for name, _ in victims(decide(objects, waits("in", "a", 3)))] == ["b1", "c1", "b2"]
     shared = decide(objects, waits("in", "a", 3), gates={"FairSharingPreemptWithinNominal": False})
@@ -232,7 +239,8 @@ def test_victims_spare(case: Json) -> None:
 # On equal shares (QP-723): `c` directly below root, or the cohort y with `b`; `c` would be the first candidate.
 def test_a_cohort_gives_before_a_queue_of_the_same_share() -> None:
     objects = [
-        tree("root"), tree("y", "root"), queue("a", 4, "root", reclaim="Any"), queue("b", 0, "y"), queue("c", 0, "root"),
+        tree("root"), tree("y", "root"), queue("a", 4, "root", reclaim="Any"), queue("b", 0, "y"), queue("c",
+        0, "root"),
         *many("b", "b", 2, priority=1), *many("c", "c", 2),
     ]  # fmt: skip
     assert [name for name, _ in victims(decide(objects, waits("in", "a", 1)))] == ["b1"]
@@ -309,7 +317,9 @@ def test_the_level_at_which_shares_are_compared(case: Json) -> None:
 
 
 # A borrower whose reclaimWithinCohort is not Never is asked for victims, though none may pass (QP-204, QP-435).
-@pytest.mark.parametrize(("policy", "want"), [("Never", "NoFit"), ("", "NoCandidates"), ("LowerPriority", "NoCandidates")])
+@pytest.mark.parametrize(
+    ("policy", "want"), [("Never", "NoFit"), ("", "NoCandidates"), ("LowerPriority", "NoCandidates")]
+)
 def test_an_empty_policy_is_not_never(policy: str, want: str) -> None:
     objects = [queue("a", 0, reclaim=policy), queue("b", 0), queue("lender", 2), held("b1", "b", 2)]
     assert outcomes(decide(objects, waits("in", "a", 2))) == {"in": want}

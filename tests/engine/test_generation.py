@@ -20,7 +20,7 @@ def quotas(cpu: int) -> Quotas:
 
 
 def trees() -> QuotaTree:
-    """`a`, `b` below the Cohort `left`, below `root`; `c` alone below `implicit`, `d`, `e` below `shared`, `f` alone."""
+    """`a`, `b` below Cohort `left`, below `root`; `c` alone below `implicit`; `d`, `e` below `shared`; `f` alone."""
     tree = QuotaTree(Tables())
     tree.set_cohort("root", None, {})
     tree.set_cohort("left", "root", quotas(3))

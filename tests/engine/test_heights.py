@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.small_cluster import Json, add, cycle, held, order_of_admission, queue, quotas, started, tree, waits
+from tests.engine.small_cluster import (
+    Json,
+    add,
+    cycle,
+    held,
+    order_of_admission,
+    queue,
+    quotas,
+    started,
+    tree,
+    waits,
+)
 
 # `a` borrows from cohort x and `b`, of a higher priority, from cohort y; who borrows from the lower subtree is first.
 # x has its queue `a`, y has `b` and another level below it.
@@ -24,7 +35,9 @@ LEVELS = {
         ],
         "want": "ab",
     },
-    "a cohort below without queues counts as one level": {"objects": [tree("x2", "x"), queue("deep", 0, "y2")], "want": "ab"},
+    "a cohort below without queues counts as one level": {
+        "objects": [tree("x2", "x"), queue("deep", 0, "y2")], "want": "ab",
+    },
     "two cohorts below without queues count as two": {
         "objects": [tree("x2", "x"), tree("x3", "x2"), queue("deep", 0, "y2")], "want": "ba",
     },
@@ -32,7 +45,9 @@ LEVELS = {
         "objects": [queue("deep", 0, "y2", stopPolicy="Hold")], "want": "ba",
     },
     "levels count from the longest branch": {
-        "objects": [tree("x2", "x"), queue("too", 0, "x2"), tree("x3", "x2"), queue("more", 0, "x3"), queue("deep", 0, "y2")],
+        "objects": [
+            tree("x2", "x"), queue("too", 0, "x2"), tree("x3", "x2"), queue("more", 0, "x3"), queue("deep", 0, "y2"),
+        ],
         "want": "ba",
     },
 }  # fmt: skip
@@ -41,7 +56,8 @@ LEVELS = {
 @pytest.mark.parametrize("case", LEVELS.values(), ids=LEVELS)
 def test_levels_order_entries(case: Json) -> None:
     engine = started(
-        tree("root"), tree("x", "root", 5), tree("y", "root", 5), tree("y2", "y"), queue("a", 0, "x"), queue("b", 0, "y"),
+        tree("root"), tree("x", "root", 5), tree("y", "root", 5), tree("y2", "y"), queue("a", 0, "x"),
+        queue("b", 0, "y"),
         *case["objects"], waits("a", "a", 1), waits("b", "b", 1, priority=9),
     )  # fmt: skip
     assert "".join(order_of_admission(cycle(engine))) == case["want"]
@@ -49,7 +65,8 @@ def test_levels_order_entries(case: Json) -> None:
 
 def test_a_queue_that_is_resumed_counts_again() -> None:
     objects = [
-        tree("root"), tree("x", "root", 5), tree("y", "root", 5), tree("y2", "y"), queue("a", 0, "x"), queue("b", 0, "y"),
+        tree("root"), tree("x", "root", 5), tree("y", "root", 5), tree("y2", "y"), queue("a", 0, "x"),
+        queue("b", 0, "y"),
         tree("x2", "x"), queue("deep", 0, "y2"), queue("too", 0, "x2", stopPolicy="Hold"),
     ]  # fmt: skip
     engine = started(*objects)

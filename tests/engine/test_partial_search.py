@@ -131,6 +131,8 @@ STEPS = {
 
 @pytest.mark.parametrize("case", STEPS.values(), ids=STEPS)
 def test_pod_sets_are_reduced_together(case: Json) -> None:
-    sets = [pod_set(count, name=f"s{i}", minimum=least, cpu=1) for i, (count, least) in enumerate(case["sets"])]
+    sets = [
+        pod_set(count, name=f"s{i}", minimum=least, cpu=1) for i, (count, least) in enumerate(case["sets"])
+    ]
     one = cycle(started(queue("q", case["quota"], None), workload_json("w", "q", *sets)))
     assert [each.count for each in one.admitted[0].pod_sets] == case["want"]

@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.engine.small_cluster import Json, add, cycle, held, outcomes, queue, quotas, started, tree, victims, waits
+from tests.engine.small_cluster import (
+    Json,
+    add,
+    cycle,
+    held,
+    outcomes,
+    queue,
+    quotas,
+    started,
+    tree,
+    victims,
+    waits,
+)
 
 IN_QUEUE = "InClusterQueue"
 RECLAIMED = "InCohortReclamation"
@@ -34,6 +46,22 @@ ATTEMPTS = {
         ],
         "ask": 2,
         "want": [("y1", IN_QUEUE), ("y2", IN_QUEUE)],
+    },
+    "who is within nominal elsewhere is no candidate": {
+        "objects": [
+            own(3), queue("b", 4),
+            held("y1", "q"), held("y2", "q"), held("b1", "b", 3),
+        ],
+        "ask": 3,
+        "want": [("y1", IN_QUEUE)],
+    },
+    "nor who is in a cohort within nominal": {
+        "objects": [
+            tree("root"), own(3, cohort="root"), tree("x", "root", 4), queue("b", 0, "x"),
+            held("y1", "q"), held("y2", "q"), held("b1", "b", 3),
+        ],
+        "ask": 3,
+        "want": [("y1", IN_QUEUE)],
     },
     "exactly at nominal, without leave to borrow, only the own queue counts": {
         "objects": [
@@ -143,8 +171,12 @@ def test_a_resource_that_is_not_short_must_not_borrow_either() -> None:
 
 # `q` (2 cpu) asks for 3, one of them borrowed; `b` holds six times 1 cpu of the given priority.
 THRESHOLD = {
-    "a lower priority at the threshold": {"borrow": {**LOWER, "maxPriorityThreshold": 0}, "priority": 0, "want": BORROWED},
-    "a lower priority above the threshold": {"borrow": {**LOWER, "maxPriorityThreshold": 0}, "priority": 1, "want": None},
+    "a lower priority at the threshold": {
+        "borrow": {**LOWER, "maxPriorityThreshold": 0}, "priority": 0, "want": BORROWED,
+    },
+    "a lower priority above the threshold": {
+        "borrow": {**LOWER, "maxPriorityThreshold": 0}, "priority": 1, "want": None,
+    },
     "a negative threshold": {"borrow": {**LOWER, "maxPriorityThreshold": -5}, "priority": -4, "want": None},
     "at a negative threshold": {"borrow": {**LOWER, "maxPriorityThreshold": -5}, "priority": -5, "want": BORROWED},
     "no threshold": {"borrow": LOWER, "priority": 9, "want": BORROWED},
@@ -170,7 +202,11 @@ def test_borrowing_may_take(case: Json) -> None:
 
 
 def test_above_the_threshold_nominal_quota_is_still_reclaimed() -> None:
-    objects = [own(2, borrow={**LOWER, "maxPriorityThreshold": 0}), queue("b", 2), held("b1", "b", 4, priority=1)]
+    objects = [
+        own(2, borrow={**LOWER, "maxPriorityThreshold": 0}),
+        queue("b", 2),
+        held("b1", "b", 4, priority=1),
+    ]
     assert victims(decide(objects, waits("in", "q", 2, priority=10))) == [("b1", RECLAIMED)]
 
 
@@ -286,10 +322,11 @@ def test_hierarchical_advantage(case: Json) -> None:
 
 
 def test_an_advantage_once_gained_holds_for_the_subtrees_beyond() -> None:
+    """Cohort c could hold the request, mid above it could not any more: `b1` beyond has the advantage all the same."""
     objects = [
         tree("root"), tree("mid", "root"), tree("c", "mid", 2), queue("q", 0, "c", reclaim="Any"),
-        queue("full", 0, "mid"), queue("b", 0, "root"),
-        held("b1", "b", 2),
+        queue("full", 0, "mid"), queue("b", 0, "root"), queue("lender", 2, "root"),
+        held("f", "full", 2, priority=1), held("b1", "b", 2),
     ]  # fmt: skip
     assert victims(decide(objects, waits("in", "q", 2))) == [("b1", RECLAIMED)]
 

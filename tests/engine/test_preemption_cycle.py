@@ -151,7 +151,8 @@ def test_what_earlier_entries_leave(case: Json) -> None:
     taken = {row.cluster_queue: row.pod_sets[0].usage["cpu"] for row in one.admitted}
     after = {name: state.usage for name, state in engine.queue_state().items()}
     assert after == {
-        name: {pair: amount + taken.get(name, 0) for pair, amount in usage.items()} for name, usage in before.items()
+        name: {pair: amount + taken.get(name, 0) for pair, amount in usage.items()}
+        for name, usage in before.items()
     }
 
 
@@ -166,8 +167,17 @@ RESERVE = {
     "a queue that may reclaim anything holds nothing back": {"reclaim": "Any", "want": "Admitted"},
     "one that reclaims lower priorities does": {"reclaim": "LowerPriority", "want": "NoLongerFits"},
     "one that never reclaims does": {"reclaim": "Never", "want": "NoLongerFits"},
-    "a preemptor does with the gate": {"reclaim": "Any", "gates": PRIORITIZE, "waited": True, "want": "NoLongerFits"},
-    "one that is no preemptor does not with the gate": {"reclaim": "Any", "gates": PRIORITIZE, "want": "Admitted"},
+    "a preemptor does with the gate": {
+        "reclaim": "Any",
+        "gates": PRIORITIZE,
+        "waited": True,
+        "want": "NoLongerFits",
+    },
+    "one that is no preemptor does not with the gate": {
+        "reclaim": "Any",
+        "gates": PRIORITIZE,
+        "want": "Admitted",
+    },
     "a preemptor does not without the gate": {"reclaim": "Any", "waited": True, "want": "Admitted"},
 }
 
@@ -262,7 +272,9 @@ GATES = {
         "gates": {"ConcurrentAdmission": True}, "ask": 1, "want": {"p": "Admitted", "late": "NoLongerFits"},
     },
     "a closed gate is not asked where there are no victims": {
-        "gates": {"ConcurrentAdmission": True}, "policy": "Never", "want": {"p": "NoCandidates", "late": "NoLongerFits"},
+        "gates": {
+            "ConcurrentAdmission": True}, "policy": "Never", "want": {"p": "NoCandidates", "late": "NoLongerFits",
+        },
     },
 }  # fmt: skip
 
@@ -310,7 +322,9 @@ UNDER_WAY = {
     "the victim is seen unchanged": {"then": [held("v", "b", 4)], "want": []},
     "the victim is seen evicted": {"then": [held("v", "b", 4, evicted=True)], "want": []},
     "the victim stopped and came back": {
-        "then": [waits("v", "b", 4, status={"conditions": [condition("Evicted", reason="Preempted")]}), held("v", "b", 4)],
+        "then": [
+            waits("v", "b", 4, status={"conditions": [condition("Evicted", reason="Preempted")]}), held("v", "b", 4),
+        ],
         "want": [("v", RECLAIMED)],
     },
     "the victim was deleted and another of its name came": {

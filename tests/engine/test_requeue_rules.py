@@ -8,7 +8,19 @@ import pytest
 
 from kueue_fast import Engine
 from tests.arrays.objects import START, local_queue, namespace
-from tests.engine.small_cluster import Json, add, cycle, held, outcomes, pod_set, queue, quotas, started, waits, workload_json
+from tests.engine.small_cluster import (
+    Json,
+    add,
+    cycle,
+    held,
+    outcomes,
+    pod_set,
+    queue,
+    quotas,
+    started,
+    waits,
+    workload_json,
+)
 
 CLASS = 5
 """What the workloads of the class ask for; the queue `q` has 4 cpu."""
@@ -22,7 +34,9 @@ def places(engine: Engine, name: str = "q") -> tuple[list[str], list[str]]:
 
 def parked_class(*more: Any, gates: dict[str, bool] | None = None, **spec: Any) -> Engine:
     """`a`, `b` and `c` are of one class that does not fit; a cycle looked at `a`."""
-    engine = started(queue("q", 4, None, **spec), *(waits(name, "q", CLASS) for name in "abc"), *more, gates=gates)
+    engine = started(
+        queue("q", 4, None, **spec), *(waits(name, "q", CLASS) for name in "abc"), *more, gates=gates
+    )
     assert outcomes(cycle(engine)) == {"a": "NoFit"}
     return engine
 
@@ -38,7 +52,9 @@ SAME_CLASS = {
         "more": [waits("d", "q", CLASS, metadata={"labels": {"x": "y"}, "annotations": {"x": "y"}})], "want": "bcd",
     },
     "another namespace does not matter": {
-        "more": [namespace("far"), local_queue("q", "q", in_namespace="far"), waits("d", "q", CLASS, in_namespace="far")],
+        "more": [
+            namespace("far"), local_queue("q", "q", in_namespace="far"), waits("d", "q", CLASS, in_namespace="far"),
+        ],
         "want": "bcd",
     },
     "the same amount written otherwise": {
@@ -47,7 +63,9 @@ SAME_CLASS = {
     "another amount is another class": {"more": [waits("d", "q", CLASS + 1)], "want": "bc"},
     "another priority is another class": {"more": [waits("d", "q", CLASS, priority=-1)], "want": "bc"},
     "another count is another class": {"more": [workload_json("d", "q", pod_set(2, cpu=CLASS))], "want": "bc"},
-    "a minimal count is another class": {"more": [workload_json("d", "q", pod_set(1, minimum=1, cpu=CLASS))], "want": "bc"},
+    "a minimal count is another class": {
+        "more": [workload_json("d", "q", pod_set(1, minimum=1, cpu=CLASS))], "want": "bc",
+    },
     "another node selector is another class": {
         "more": [workload_json("d", "q", pod_set(cpu=CLASS, pod={"nodeSelector": {"a": "b"}}))], "want": "bc",
     },

@@ -1,4 +1,7 @@
-"""The order in which resources are looked at: which fails first, which leads a group. Source: QP-107, QP-413..415, QP-501."""
+"""The order in which resources are looked at: which fails first, which leads a group.
+
+Source: QP-107, QP-411..415, QP-501.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from tests.engine.small_cluster import (
 )
 
 ORDER = [
-    "ephemeral-storage", "amd.com/gpu", "memory", "nvidia.com/gpu", "pods", "example.com/gpu", "hugepages-2Mi", "gpu", "cpu",
+    "ephemeral-storage", "amd.com/gpu", "memory", "nvidia.com/gpu", "pods", "example.com/gpu", "hugepages-2Mi",
+    "gpu", "cpu",
 ]  # fmt: skip
 """By the hash of the name."""
 
@@ -66,7 +70,9 @@ UNDECLARED = {
 @pytest.mark.parametrize("case", UNDECLARED.values(), ids=UNDECLARED)
 def test_an_undeclared_resource_fails_in_its_turn(case: Json) -> None:
     groups = [quotas({"f8": {"cpu": 0}}), quotas({"f2": {"memory": 0}})]
-    engine = started(queue("q", 0, None, *groups), waits("w", "q", dict.fromkeys(case["asked"], 1)), flavors=["f2", "f8"])
+    engine = started(
+        queue("q", 0, None, *groups), waits("w", "q", dict.fromkeys(case["asked"], 1)), flavors=["f2", "f8"]
+    )
     message = cycle(engine).requeued[0].message()
     assert case["want"] in message
     assert ", " not in message.partition(case["want"])[0]
@@ -88,12 +94,17 @@ def test_reasons_of_earlier_groups_are_dropped_by_a_failure() -> None:
 # pod sets says where the scan goes on.
 LEADERS = {
     "a first pod set that asks for memory goes on": {
-        "sets": [("a", {"memory": 1}), ("b", {"cpu": 1, "memory": 1})], "want": "two",
+        "sets": [("a", {"memory": 1}), ("b", {"cpu": 1, "memory": 1})],
+        "want": "two",
     },
     "one that asks for cpu alone starts again": {
-        "sets": [("a", {"cpu": 1}), ("b", {"cpu": 1, "memory": 1})], "want": "one",
+        "sets": [("a", {"cpu": 1}), ("b", {"cpu": 1, "memory": 1})],
+        "want": "one",
     },
-    "a group that asks for cpu alone goes on": {"sets": [("a", {"cpu": 1}), ("b", {"cpu": 1})], "want": "two"},
+    "a group that asks for cpu alone goes on": {
+        "sets": [("a", {"cpu": 1}), ("b", {"cpu": 1})],
+        "want": "two",
+    },
 }
 
 
@@ -103,7 +114,8 @@ def test_the_resource_that_leads(case: Json) -> None:
     none = {"cpu": 0, "memory": 0}
     sets = [pod_set(name=name, together="g", **requests) for name, requests in case["sets"]]
     engine = started(
-        queue("q", 0, "all", quotas({"one": none, "two": both})), queue("s", 0, "all", quotas({"one": both, "two": none})),
+        queue("q", 0, "all", quotas({"one": none, "two": both})), queue("s", 0, "all", quotas({"one": both,
+        "two": none})),
         workload_json("w", "q", *sets), waits("rival", "s", both, priority=5),
     )  # fmt: skip
     assert outcomes(cycle(engine)) == {"rival": "Admitted", "w": "NoLongerFits"}

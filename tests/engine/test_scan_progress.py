@@ -1,4 +1,6 @@
-"""Where the search for flavors goes on in the next cycle. Source: QP-217, QP-443, QP-501..504, QC-28, QC-40, QC-98..100.
+"""Where the search for flavors goes on in the next cycle.
+
+Source: QP-217, QP-443, QP-501..504, QC-28, QC-40, QC-98..100.
 
 In most tests `w` loses flavor `one` to a stronger workload in the cycle in which it was nominated with it. With the
 record of that scan it goes on at `two`; without one it starts at `one`, which is free again by then.
@@ -221,7 +223,8 @@ def without_joint_victims(*more: Any, **options: Any) -> Engine:
     """On `one` victims exist for cpu and for memory alone, not for both: the scan stops there and finds nobody."""
     one = {"cpu": 6, "memory": 6}
     return started(
-        queue("q", 0, "all", quotas({"one": one, "two": {"cpu": 9, "memory": 9}}), within="LowerPriority", reclaim="Any",
+        queue("q", 0, "all", quotas({"one": one, "two": {"cpu": 9, "memory": 9}}), within="LowerPriority",
+        reclaim="Any",
               flavorFungibility={"whenCanPreempt": "MayStopSearch"}),
         queue("lender", 0, "all", quotas({"one": {"cpu": 4, "memory": 0}})),
         queue("b", 0, "all", quotas({"one": {"cpu": 0, "memory": 0}})),

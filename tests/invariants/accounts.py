@@ -39,7 +39,9 @@ def booked(cluster: LiveCluster) -> dict[str, Quantities]:
         amounts = found.setdefault(f"{kind} {name}", {})
         for (flavor, resource), column in tables.columns.items():
             if tables.forest.usage[row, column]:
-                amounts[tables.flavor_names[flavor], tables.resource_names[resource]] = tables.forest.usage[row, column]
+                amounts[tables.flavor_names[flavor], tables.resource_names[resource]] = tables.forest.usage[
+                    row, column
+                ]
     return found
 
 
@@ -55,7 +57,7 @@ def expected(forest: Forest) -> dict[str, Quantities]:
 
 
 def overdrawn(forest: Forest) -> dict[str, set[tuple[str, str]]]:
-    """By root, what some node of its tree uses more of than quota and limits let it: its available amount is negative."""
+    """By root, of what some node of its tree uses more than quota and limits let it: less than 0 is available."""
     found: dict[str, set[tuple[str, str]]] = {}
     for node in [*forest.cluster_queues.values(), *forest.cohorts.values()]:
         mark = found.setdefault(node.root.name, set())

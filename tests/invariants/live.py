@@ -129,4 +129,6 @@ class LiveCluster:
 
     def places(self) -> list[tuple[str, list[str], list[str]]]:
         """Per ClusterQueue what is in its heap and what is parked."""
-        return [(name, queue.active, queue.parked) for name, queue in sorted(self.engine.queue_state().items())]
+        return [
+            (name, queue.active, queue.parked) for name, queue in sorted(self.engine.queue_state().items())
+        ]

@@ -82,9 +82,7 @@ def watch(scenario: Json) -> int:
             count += 1
             check_trace(cluster, before, cycle)
             victims = cluster.stopping | {one.workload for one in cycle.preempted}
-            overdrawn_before = {
-                name for name, frs in overdrawn(forest_of(cluster, victims)).items() if frs
-            }
+            overdrawn_before = {name for name, frs in overdrawn(forest_of(cluster, victims)).items() if frs}
             assert held == set(cluster.admissions)
             for admission in cycle.admitted:
                 cluster.admissions[admission.workload] = admission

@@ -1,40 +1,28 @@
-"""The engine against the slow oracle on seeded random scenarios.
+"""The engine against the slow oracle on seeded random scenarios: candidates, targets, order and all that follows.
 
-KUEUE_FAST_BULK_CYCLES says how many cycles `-m bulk` compares; each family gets its share. To look into a failure:
-`python -m tests.oracle.generate FAMILY SEED 1` prints the scenario.
+KUEUE_FAST_BULK_CYCLES says how many cycles `-m bulk` compares; each case gets its share. To look into a failure:
+`python -m tests.oracle.generate FAMILY SEED 1 [--preemption]` prints the scenario.
 """
 
 import itertools
-from typing import Any
 
 import pytest
 
-from kueue_fast.sim.conformance import replay
+from tests.kernel_vs_oracle.comparison import difference
 from tests.oracle import generate
-from tests.oracle.scenario import normalise, run
+from tests.oracle.scenario import run
 
-EVERYDAY_CYCLES = 1_000
+EVERYDAY_CYCLES = 1_500
 
-
-def difference(scenario: dict[str, Any]) -> str | None:
-    """In words, where engine and oracle part first."""
-    pairs = itertools.zip_longest(map(normalise, replay(scenario)), map(normalise, run(scenario)))
-    for number, (got, want) in enumerate(pairs):
-        if got == want:
-            continue
-        if got is None or want is None:
-            return f"step {number}: the engine has {got}, the oracle {want}"
-        cycles = itertools.zip_longest(got.pop("cycles"), want.pop("cycles"))
-        for cycle, (got_cycle, want_cycle) in enumerate(cycles):
-            if got_cycle != want_cycle:
-                return (
-                    f"step {number}, cycle {cycle}: the engine decides {got_cycle}, the oracle {want_cycle}"
-                )
-        return f"step {number}: the engine ends with {got}, the oracle with {want}"
-    return None
+CASES = [
+    *((family, False) for family in generate.ODD_FAMILIES),
+    *((family, True) for family in generate.ODD_FAMILIES),
+    *((family, True) for family in generate.CONTENDED_FAMILIES),
+]
+NAMES = [f"{family}{' with preemption' if preemption else ''}" for family, preemption in CASES]
 
 
-def compare(family: str, cycles: int, *, preemption: bool = False) -> None:
+def compare(family: str, cycles: int, *, preemption: bool) -> None:
     """Compare scenarios of one family until they have had so many cycles."""
     compared = 0
     for seed in itertools.count():
@@ -47,12 +35,31 @@ def compare(family: str, cycles: int, *, preemption: bool = False) -> None:
         compared += sum(len(step["cycles"]) for step in run(scenario))
 
 
-@pytest.mark.parametrize("family", generate.FAMILIES)
-def test_some_scenarios(family: str) -> None:
-    compare(family, EVERYDAY_CYCLES // len(generate.FAMILIES))
+@pytest.mark.parametrize(("family", "preemption"), CASES, ids=NAMES)
+def test_some_scenarios(family: str, preemption: bool) -> None:
+    compare(family, EVERYDAY_CYCLES // len(CASES), preemption=preemption)
 
 
 @pytest.mark.bulk
-@pytest.mark.parametrize("family", generate.FAMILIES)
-def test_many_scenarios(family: str, bulk_cycles: int) -> None:
-    compare(family, bulk_cycles // len(generate.FAMILIES))
+@pytest.mark.parametrize(("family", "preemption"), CASES, ids=NAMES)
+def test_many_scenarios(family: str, preemption: bool, bulk_cycles: int) -> None:
+    compare(family, bulk_cycles // len(CASES), preemption=preemption)
+
+
+# What the contended families are for: every reason to preempt must come up, or the comparison shows nothing.
+REASONS = {
+    False: {"InClusterQueue", "InCohortReclamation", "InCohortReclaimWhileBorrowing"},
+    True: {"InClusterQueue", "InCohortReclamation", "InCohortFairSharing"},
+}
+
+
+@pytest.mark.parametrize("family", generate.CONTENDED_FAMILIES)
+def test_a_contended_family_preempts_for_every_reason(family: str) -> None:
+    want = REASONS[family.startswith("fair")]
+    got: set[str] = set()
+    for seed in range(100):
+        for step in run(generate.scenario(family, seed)):
+            got |= {one["reason"] for cycle in step["cycles"] for one in cycle.get("preempted", ())}
+        if got == want:
+            return
+    assert got == want

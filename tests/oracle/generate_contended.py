@@ -89,7 +89,7 @@ class Contended(Builder):
         return self.random.choice(QUOTAS[resource])
 
     def step(self, index: int) -> Json:
-        step: Json = {"at": 10 + 600 * index, "maxCycles": MOST_CYCLES}
+        step: Json = {"at": 0, "maxCycles": MOST_CYCLES}
         if self.is_slow and index:
             step["stopped"] = self.random.choice([-1, 0, 1, 1, 2, 3])
         if index:
@@ -100,6 +100,7 @@ class Contended(Builder):
             step["update"] = [self.changed()]
         count = self.random.randint(1, 6) if index else self.random.randint(6, 18)
         step["create"] = [self.contender(600 * index) for _ in range(count)]
+        step["at"] = self.clock + 10
         return step
 
     def contender(self, now: int) -> Json:

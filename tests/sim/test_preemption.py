@@ -352,6 +352,33 @@ def get_conditions(simulation: Simulation, key: str) -> Any:
     return found.status.conditions
 
 
+def test_a_head_that_tries_its_flavors_in_turns_comes_to_rest() -> None:
+    """Its answer alternates between two; nothing else happens until the next event."""
+    either = {"preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}}
+    quotas = {"f0": {"cpu": 1}, "f1": {"cpu": 2}}
+    result, simulation = run(
+        flavor("f0"),
+        flavor("f1"),
+        *(cluster_queue(name, quotas, cohortName="team", **either) for name in "abc"),
+        *(local_queue(f"lq-{name}", name) for name in "abc"),
+        *(
+            workload(
+                f"w{n}",
+                cpu=1 + n % 4,
+                queue=f"lq-{'abc'[n % 3]}",
+                arrival=f"{n}s",
+                run_time="20s",
+                grace=f"{n % 5}s",
+                priority=n % 3,
+            )
+            for n in range(30)
+        ),
+    )
+    assert simulation.restless_ns is None
+    assert {row.state for row in result.workloads} == {State.FINISHED}
+    assert result.cycles < 500
+
+
 def test_the_examples_tell_their_stories() -> None:
     simulation = Simulation(load([str(ROOT / "examples/preemption")]), SimulationOptions())
     simulation.run()

@@ -67,7 +67,9 @@ class Layouts:
         self.runtime_classes: dict[str, RuntimeClass] = {}
         self._limit_ranges: dict[str, dict[str, LimitRange]] = {}
         self._summaries: dict[str, LimitRangeSummary] = {}
-        self._epoch = 0  # of RuntimeClasses and LimitRanges: a layout of an older one is not found again
+        # versions of what adjusts pod specs: a layout of an older one is not found again
+        self._class_versions: dict[str, int] = {}
+        self._range_versions: dict[str, int] = {}
         self._layouts: dict[object, Layout] = {}
         self._singles: dict[object, Layout] = {}
         self._rows = Ranges()
@@ -80,7 +82,8 @@ class Layouts:
             self.runtime_classes.pop(name, None)
         else:
             self.runtime_classes[name] = runtime_class
-        self._forget_adjustments()
+        self._class_versions[name] = self._class_versions.get(name, 0) + 1
+        self._singles.clear()
 
     def set_limit_range(self, namespace: str, name: str, limit_range: LimitRange | None) -> None:
         """A LimitRange came, changed or went; several are summarised by name (QC-79)."""
@@ -90,10 +93,7 @@ class Layouts:
         else:
             ranges[name] = limit_range
         self._summaries[namespace] = summarise([ranges[name] for name in sorted(ranges)])
-        self._forget_adjustments()
-
-    def _forget_adjustments(self) -> None:
-        self._epoch += 1
+        self._range_versions[namespace] = self._range_versions.get(namespace, 0) + 1
         self._singles.clear()
 
     # --- layouts
@@ -139,10 +139,15 @@ class Layouts:
         ]
 
     def _find(self, pod_sets: list[PodSetFacts], namespace: str) -> Layout:
-        parts: list[object] = [self._epoch, namespace if namespace in self._summaries else None]
+        parts: list[object] = []
+        if namespace in self._summaries:
+            parts += [namespace, self._range_versions[namespace]]
         for pod_set in pod_sets:
             topology = b"" if pod_set.topology_request is None else _encode(pod_set.topology_request)
             parts += [*pod_set[:1], pod_set.template.key, *pod_set[2:4], topology, pod_set.reclaimed]
+            runtime_class = pod_set.template.pod.runtime_class_name
+            if runtime_class is not None:
+                parts.append(self._class_versions.get(runtime_class, 0))
         key = tuple(parts)
         layout = self._layouts.get(key)
         if layout is None:
@@ -198,6 +203,10 @@ class Layouts:
     def release(self, layout: Layout) -> None:
         """One workload less has this layout; the last one frees its rows."""
         layout.uses -= 1
+        self.drop_unused(layout)
+
+    def drop_unused(self, layout: Layout) -> None:
+        """Give the rows of a layout back that no workload uses, after all."""
         if layout.uses == 0:
             self._layouts.pop(layout.key, None)
             self._rows.give_back(layout.start, layout.length)

@@ -37,14 +37,18 @@ class QuotaTree:
         self.children: dict[int, set[int]] = {}
         self.explicit: set[int] = set()
         self.quotas: dict[int, Quotas] = {}
+        self._groups: dict[int, object] = {}
         self._trees: dict[int, list[int]] = {}  # root to the ClusterQueue rows of its tree
         self._touched: set[int] = set()  # nodes whose trees are to be recomputed
         self._heights: set[int] = set()  # nodes whose trees have new heights only
 
     # --- changes
 
-    def set_cluster_queue(self, name: str, cohort: str | None, quotas: Quotas) -> int:
-        """Create or update a ClusterQueue's row; returns it."""
+    def set_cluster_queue(self, name: str, cohort: str | None, quotas: Quotas, groups: object = None) -> int:
+        """Create or update a ClusterQueue's row; returns it.
+
+        `groups`: resources and flavors of its groups, to be compared: another order advances the generation (QP-217).
+        """
         row = self.tables.node(CLUSTER_QUEUE, name)
         new = row not in self.quotas
         self.tables.forest.is_queue[row] = 1
@@ -52,7 +56,9 @@ class QuotaTree:
         # upstream makes the implicit cohort of an only child anew at each update (QP-202)
         remade = before != NONE and before not in self.explicit and self.children[before] == {row}
         after = self._attach(row, cohort)
-        if not new and before == after and not remade and self.quotas[row] == quotas:
+        same = not new and self.quotas[row] == quotas and self._groups.get(row) == groups
+        self._groups[row] = groups
+        if same and before == after and not remade:
             return row
         self._write_quotas(row, quotas)
         self._touched |= {row, before} - {NONE}
@@ -74,6 +80,7 @@ class QuotaTree:
         before = self.parent.get(row, NONE)
         self._attach(row, None)
         self.quotas.pop(row, None)
+        self._groups.pop(row, None)
         self._trees.clear()
         self.tables.forget_node(CLUSTER_QUEUE, name)
         self._touched |= {before} - {NONE}

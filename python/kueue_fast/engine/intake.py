@@ -22,6 +22,15 @@ REPLACEMENT = "kueue.x-k8s.io/workload-slice-replacement-for"
 _FAILED = ("Retry", "Rejected")
 
 
+def _looks_alike(before: Facts | None, after: Facts) -> bool:
+    """Whether a parked workload stays parked; admission checks and the end of a backoff do not matter (QC-27)."""
+    return before is not None and (before.priority, before.timestamp, before.marks) == (
+        after.priority,
+        after.timestamp,
+        after.marks,
+    )
+
+
 class Intake:
     """Keeps the rows of workloads as the objects say, except what a cycle assumed and nobody has seen yet."""
 
@@ -101,7 +110,7 @@ class Intake:
             self._evicted(record)
             changed = True
         else:
-            changed = record.facts != facts or record.layout is not layout
+            changed = record.layout is not layout or not _looks_alike(record.facts, facts)
             if record.local_queue != local_queue:
                 self._void_penalty(record)
             if record.local_queue != local_queue or state.tables.workloads.queue[record.row] != queue:
@@ -150,8 +159,10 @@ class Intake:
     def _check_supported(self, workload: Workload, layout: Layout) -> None:
         annotations = workload.metadata.annotations
         if self._slices and annotations and REPLACEMENT in annotations:
+            self._state.layouts.drop_unused(layout)
             raise Unsupported("elastic jobs (workload slices) come in a later version")
         if layout.asks_topology:
+            self._state.layouts.drop_unused(layout)
             raise Unsupported("topology-aware scheduling comes in a later version")
 
     def _place_anew(self, record: Record) -> None:
@@ -213,6 +224,7 @@ class Intake:
         if record is not None and record.state != PENDING and record.admission == signature:
             before, record.state = record.state, reached
             self._write_marks(record, workload)
+            self._write_facts(record, workload)
             if before != ADMITTED and admitted:
                 self._account_admission(record)
             queue = state.cluster_queues.get(admission.cluster_queue)
@@ -241,6 +253,17 @@ class Intake:
         self._write_marks(record, workload)
         if admitted:
             self._account_admission(record)
+
+    def _write_facts(self, record: Record, workload: Workload) -> None:
+        """Priority and queue of a workload that holds its quota may change; who waits is looked at again (QC-34)."""
+        facts = self.facts(workload)
+        number = self._state.local_queue_number(workload.metadata.namespace or "", workload.spec.queue_name or "")
+        if facts == record.facts and number == record.local_queue:
+            return
+        before, record.facts, record.local_queue = record.facts, facts, number
+        self._state.tables.workloads.write_held(record.row, number, facts.priority, facts.timestamp)
+        if before is None or before.priority != facts.priority:
+            self._request_retry(record, NONE)
 
     def _write_marks(self, record: Record, workload: Workload) -> None:
         """What preemption asks of a workload that holds quota: whether it stops, and since when it holds it."""

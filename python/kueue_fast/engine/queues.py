@@ -48,7 +48,11 @@ class Queues:
         quotas = _quotas(f"ClusterQueue {name}", spec.resource_groups)
         matches = self._matches(name, spec)
         weight = _weight(f"ClusterQueue {name}", spec.fair_sharing)
-        row = state.tree.set_cluster_queue(name, spec.cohort_name or None, quotas)
+        groups = [
+            (frozenset(group.covered_resources or ()), [flavor.name for flavor in group.flavors or ()])
+            for group in spec.resource_groups or ()
+        ]
+        row = state.tree.set_cluster_queue(name, spec.cohort_name or None, quotas, groups)
         entry = state.cluster_queues.get(name)
         created = entry is None
         changed = created
@@ -126,6 +130,7 @@ class Queues:
 
     def _matches(self, name: str, spec: ClusterQueueSpec) -> dict[str, int]:
         try:
+            selects(spec.namespace_selector, {})  # an invalid one is refused also while there is no Namespace
             return {
                 namespace: MATCHES if selects(spec.namespace_selector, labels) else MISMATCH
                 for namespace, labels in self._state.namespace_labels.items()

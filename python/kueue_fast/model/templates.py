@@ -1,8 +1,8 @@
 """Pod templates, decoded once however many workloads carry them.
 
-Jobs of one kind have templates of the same bytes: those are looked up without being parsed. Others are parsed, reduced to
-what scheduling reads, and interned by that, so that a hundred thousand jobs with images and environments of their own still
-share a few templates.
+Jobs of one kind have templates of the same bytes: those are looked up without being parsed. Others are parsed,
+reduced to what scheduling reads, and interned by that, so that a hundred thousand jobs with images and environments
+of their own still share a few templates.
 
 Source: QC-42, QC-61.
 """
@@ -14,7 +14,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from kueue_fast.api.core import PodSpec
+from kueue_fast.api.core import PodSpec, ResourceRequirements, Toleration
+from kueue_fast.api.meta import QuantityValue
 from kueue_fast.errors import InputError
 
 _EMPTY = b"{}"
@@ -22,15 +23,24 @@ _KNOWN_BYTES = 4096
 _LONGEST_KEPT = 16 * 1024
 
 
-class _Ports(msgspec.Struct, rename="camel"):
+class _Container(msgspec.Struct, rename="camel", omit_defaults=True):
+    resources: ResourceRequirements | None = None
+    restart_policy: str | None = None
     ports: Any = None
 
 
-class _ShapeSpec(msgspec.Struct, rename="camel"):
-    """Parts of a pod spec that only the shape reads, as plain JSON values."""
+class _Parts(msgspec.Struct, rename="camel", omit_defaults=True):
+    """What scheduling reads of a pod spec. Names and images decide nothing and would keep apart what is alike."""
 
-    containers: list[_Ports] | None = None
-    init_containers: list[_Ports] | None = None
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+    resources: ResourceRequirements | None = None
+    overhead: dict[str, QuantityValue] | None = None
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+    runtime_class_name: str | None = None
+    priority_class_name: str | None = None
+    priority: int | None = None
     affinity: Any = None
     topology_spread_constraints: Any = None
     resource_claims: Any = None
@@ -54,7 +64,7 @@ class Templates:
         self._by_bytes: dict[bytes, Template] = {}
         self._by_key: WeakValueDictionary[bytes, Template] = WeakValueDictionary()
         self._decode = msgspec.json.Decoder(PodSpec).decode
-        self._decode_shape = msgspec.json.Decoder(_ShapeSpec).decode
+        self._decode_parts = msgspec.json.Decoder(_Parts).decode
         self._encode = msgspec.json.Encoder(order="deterministic").encode
 
     def intern(self, spec: bytes) -> Template:
@@ -73,31 +83,28 @@ class Templates:
 
     def _parse(self, spec: bytes) -> Template:
         try:
-            pod = self._decode(spec)
-            parts = self._decode_shape(spec)
+            parts = self._decode_parts(spec)
+            key = self._encode(parts)
+            template = self._by_key.get(key)
+            if template is None:
+                template = Template(self._decode(spec), self._shape(parts), key)
+                self._by_key[key] = template
         except msgspec.MsgspecError as error:
             raise InputError(str(error), field="$.template.spec", expected="a pod spec") from error
-        for containers in (pod.containers, pod.init_containers):
-            for container in containers or ():
-                # names and images decide nothing, and would keep apart what is scheduled alike
-                container.name = ""
-                container.image = None
-        shape = self._encode(
+        return template
+
+    def _shape(self, parts: _Parts) -> bytes:
+        """The part of the scheduling shape that is no amount (QC-42)."""
+        return self._encode(
             (
-                [part.ports for part in parts.containers or ()],
-                [part.ports for part in parts.init_containers or ()],
+                [container.ports for container in parts.containers or ()],
+                [container.ports for container in parts.init_containers or ()],
                 parts.affinity,
                 parts.topology_spread_constraints,
                 parts.resource_claims,
-                pod.node_selector,
-                pod.tolerations,
-                pod.runtime_class_name,
-                pod.priority,
+                parts.node_selector,
+                parts.tolerations,
+                parts.runtime_class_name,
+                parts.priority,
             )
         )
-        key = self._encode(pod) + shape
-        template = self._by_key.get(key)
-        if template is None:
-            template = Template(pod, shape, key)
-            self._by_key[key] = template
-        return template

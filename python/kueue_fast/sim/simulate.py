@@ -162,30 +162,34 @@ class Simulation:
         self.recorder.settle()
 
     def _run_cycles(self, now: int) -> None:
-        """Scheduling cycles until one changes nothing: the same heads came back with the same answers."""
+        """Scheduling cycles until they only repeat themselves: the same heads come back with the same answers."""
         tries = evictions = 0
         most_tries = MOST_TRIES + len(self.recorder.rows)
-        heads: list[tuple[str, str]] = []
-        answers: list[str] = []
+        # Since the last decision: who came back how, and from the second time on with which words.
+        seen: dict[tuple[tuple[str, str], ...], set[tuple[str, ...]]] = {}
         while self.engine.has_heads():
             cycle = self._cycle(now)
-            # A head that was parked makes way for another one: that is a change, too.
-            previous, heads = heads, [(each.workload, each.outcome) for each in cycle.requeued]
-            if heads == previous and not cycle.admitted and not cycle.preempted:
-                # Who waits for victims scans its flavors anew each time, which counts as a change: the same
-                # answers end that.
-                before, answers = (
-                    answers,
-                    [each.message() for each in cycle.requeued] if cycle.changed else [],
-                )
-                if answers == before:
-                    return
-            else:
-                answers = []
             if cycle.preempted:
                 evictions += len(cycle.preempted)
                 self.clock.run_due()
-            tries = 0 if cycle.admitted else tries + 1
+            if cycle.admitted or cycle.preempted:
+                seen.clear()
+                tries = 0 if cycle.admitted else tries + 1
+            else:
+                # A head that was parked makes way for another one: that is a change, too. So is a scan of flavors
+                # that got further; but it may also begin anew in each cycle, or in every second one.
+                heads = tuple((each.workload, each.outcome) for each in cycle.requeued)
+                words = seen.get(heads)
+                if words is None:
+                    seen[heads] = set()
+                else:
+                    if not cycle.changed:
+                        return
+                    answers = tuple(each.message() for each in cycle.requeued)
+                    if answers in words:
+                        return
+                    words.add(answers)
+                tries += 1
             if max(tries, evictions) > most_tries:
                 self.restless_ns = now
                 return
