@@ -331,6 +331,28 @@ cdef class Pending:
         self.push(queue, workload)
         return True
 
+    def put_new(self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape,
+                int64_t priority, int64_t timestamp, str uid not None, index_t pod_set_start, index_t pod_set_length,
+                index_t slot_start, bint invalid, int64_t generation):
+        """Write the row of a workload that was just created, without any status, and queue it: `write` and `put` in one.
+
+        Raises ValueError as these do.
+        """
+        self.workloads.write_row(
+            row, queue, local_queue, namespace, shape, priority, timestamp, 0, False, invalid, False, uid,
+            pod_set_start, pod_set_length, slot_start, False,
+        )
+        self.workloads.generation[row] = generation
+        if queue == NONE:
+            return
+        self.check_queue(queue)
+        if (
+            self.hashing and not self.strict[queue] and shape != NONE and self.classes.is_parked(queue, shape)
+        ):
+            self.park(queue, row)
+        else:
+            self.push(queue, row)
+
     def put_back(self, index_t workload):
         """Queue a workload of a LocalQueue that was added or resumed: no backoff, no class is looked at (QC-29)."""
         self.check_workload(workload)

@@ -74,6 +74,12 @@ cdef class Workloads:
     cdef public index_t[::1] slot_flavor     # flavor that is booked, NONE while pending or without one
     cdef public amount_t[::1] slot_amount    # amount that is booked
 
+    cdef int write_row(
+        self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape, int64_t priority,
+        int64_t timestamp, int64_t requeue_at, bint requeue_blocked, bint invalid, bint checks_failed, str uid,
+        index_t pod_set_start, index_t pod_set_length, index_t slot_start, bint keep_progress
+    ) except -1
+    cdef int write_uid(self, index_t row, str uid) except -1
     cdef bint uid_before(self, index_t a, index_t b) noexcept nogil
     cdef bint before(self, index_t a, index_t b) noexcept nogil
     cdef bint has_pending_flavors(self, index_t workload) noexcept nogil

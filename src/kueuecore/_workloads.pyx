@@ -9,6 +9,9 @@ from kueuecore._types cimport NEVER_TRIED, NONE, NOWHERE, amount_t, index_t
 
 from kueuecore._forest import _grown
 
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+
 
 cdef class Workloads:
     """Rows of all workloads; the border writes them, the cycle reads and books."""
@@ -101,21 +104,27 @@ cdef class Workloads:
             return False
         return self.requeue_at[workload] == 0 or now >= self.requeue_at[workload]
 
-    def write(self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape, int64_t priority, int64_t timestamp,
-              int64_t requeue_at, bint requeue_blocked, bint invalid, bint checks_failed, bytes uid not None,
-              index_t pod_set_start, index_t pod_set_length, index_t slot_start, bint keep_progress):
+    def write(self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape, int64_t priority,
+              int64_t timestamp, int64_t requeue_at, bint requeue_blocked, bint invalid, bint checks_failed,
+              str uid not None, index_t pod_set_start, index_t pod_set_length, index_t slot_start, bint keep_progress):
         """Write all facts of a pending workload in one call; its slots are laid out from its pod sets.
 
         `keep_progress`: the pod sets are as before, so the recorded flavor scan stays (QC-28).
         Raises ValueError where a row, a range or the uid does not fit its table.
         """
-        cdef const unsigned char* text = uid
-        cdef Py_ssize_t width = len(uid)
+        self.write_row(
+            row, queue, local_queue, namespace, shape, priority, timestamp, requeue_at, requeue_blocked, invalid,
+            checks_failed, uid, pod_set_start, pod_set_length, slot_start, keep_progress,
+        )
+
+    cdef int write_row(
+        self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape, int64_t priority,
+        int64_t timestamp, int64_t requeue_at, bint requeue_blocked, bint invalid, bint checks_failed, str uid,
+        index_t pod_set_start, index_t pod_set_length, index_t slot_start, bint keep_progress
+    ) except -1:
         cdef Py_ssize_t i, p, s, r
         if not 0 <= row < self.rows:
             raise ValueError(f"workload {row}: expected a row from 0 to {self.rows - 1}")
-        if width > self.uid.shape[1]:
-            raise ValueError(f"uid: {width} bytes, expected at most {self.uid.shape[1]}")
         if not 0 <= pod_set_start <= pod_set_start + pod_set_length <= self.count.shape[0]:
             raise ValueError(f"workload {row}: pod sets reach outside their table")
         if slot_start < 0:
@@ -130,12 +139,11 @@ cdef class Workloads:
         self.requeue_blocked[row] = requeue_blocked
         self.invalid[row] = invalid
         self.checks_failed[row] = checks_failed
-        for i in range(self.uid.shape[1]):
-            self.uid[row, i] = text[i] if i < width else 0
+        self.write_uid(row, uid)
         self.pod_set_start[row] = pod_set_start
         self.pod_set_length[row] = pod_set_length
         if keep_progress:
-            return
+            return 0
         self.tried_cycle[row] = NONE
         self.slot_start[row] = slot_start
         s = slot_start
@@ -181,6 +189,17 @@ cdef class Workloads:
         self.reserved_at[row] = reserved_at
         self.generation[row] = generation
         self.gate_closed[row] = gate_closed
+        return 0
+
+    cdef int write_uid(self, index_t row, str uid) except -1:
+        """A uid as the kernel compares it: its UTF-8, padded with 0. Raises ValueError for one that is too wide."""
+        cdef Py_ssize_t width, i
+        cdef const char* text = PyUnicode_AsUTF8AndSize(uid, &width)
+        if width > self.uid.shape[1]:
+            raise ValueError(f"uid: {width} bytes, expected at most {self.uid.shape[1]}")
+        for i in range(self.uid.shape[1]):
+            self.uid[row, i] = <unsigned char> text[i] if i < width else 0
+        return 0
 
     def write_slot(self, index_t slot, index_t resource, index_t flavor, amount_t amount):
         """Write one booked (resource, flavor, amount) of an admission that came from the API. Source: QC-62."""

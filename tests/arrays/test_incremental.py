@@ -209,15 +209,9 @@ class Cluster:
             elif "admission" not in self.workloads.get(key, {}).get("status", {}):
                 self.put_workload(self.workload(name, namespace))
         elif remove:
-            # a ClusterQueue that comes back does not book again yet: test_engine.py has that as an expected failure
-            if kind != "ClusterQueue" or not self.is_held(name):
-                self.drop(kind, in_namespace, name)
+            self.drop(kind, in_namespace, name)
         else:
             self.put(make(name, in_namespace) if in_namespace else make(name))
-
-    def is_held(self, cluster_queue: str) -> bool:
-        admissions = (made.get("status", {}).get("admission", {}) for made in self.workloads.values())
-        return any(admission.get("clusterQueue") == cluster_queue for admission in admissions)
 
     def cohort(self, name: str) -> Any:
         parent = self.rng.choice([None, None, *COHORTS])

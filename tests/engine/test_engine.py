@@ -166,9 +166,6 @@ def test_what_becomes_of_an_admitted_workload(case: tuple[Any, int, bool]) -> No
     assert waiting(engine) == (["w"] if want_waits else [], [])
 
 
-@pytest.mark.xfail(
-    reason="_reserved returns early for an equal admission: row, facts and LocalQueue stay old", strict=True
-)
 def test_a_held_workload_takes_a_new_priority() -> None:
     """Victims are ordered by it (QP-611), and whoever is parked is looked at again (QC-34)."""
     engine, made, admission = assumed()
@@ -261,9 +258,6 @@ def test_updates_of_a_parked_workload(case: tuple[dict[str, Any], bool]) -> None
     assert waiting(engine) == ((["w"], []) if want else ([], ["w"]))
 
 
-@pytest.mark.xfail(
-    reason="Facts compares checks_failed: QC-27 says that admissionChecks do not matter", strict=True
-)
 def test_admission_checks_do_not_bring_a_parked_workload_back() -> None:
     engine = cluster(o.workload("w", "lq", o.pod_set(9, cpu=1)), gates=NO_CLASSES)
     o.cycle(engine)
@@ -272,7 +266,6 @@ def test_admission_checks_do_not_bring_a_parked_workload_back() -> None:
     assert waiting(engine) == ([], ["w"])
 
 
-@pytest.mark.xfail(reason="a layout of an older epoch counts as changed pod sets", strict=True)
 @pytest.mark.parametrize(
     "elsewhere",
     [

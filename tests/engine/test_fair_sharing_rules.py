@@ -192,6 +192,14 @@ SPARED = {
         "objects": [queue("b", 2, "root"), queue("c", 0, "root"), *many("b", "b", 2), *many("c", "c", 4, priority=9)],
         "want": ["c1", "c2"],
     },
+    "a queue that borrows only what is not short": {
+        "objects": [
+            queue("b", 0, "root", quotas({"one": {"cpu": 2, "memory": 0}})), queue("c", 0, "root"),
+            queue("lender", 0, "root", quotas({"one": {"memory": 5}})),
+            held("b1", "b", {"cpu": 2, "memory": 5}, priority=-10), *many("c", "c", 4, priority=9),
+        ],
+        "want": ["c1", "c2"],
+    },
     "a queue once it is back at its nominal quota": {
         "objects": [
             queue("b", 1, "root"), queue("c", 0, "root", weight="100"), *many("b", "b", 2),

@@ -105,9 +105,9 @@ ATTEMPTS = {
         "want": [("b1", BORROWED)],
     },
     "with leave to borrow, but not from these, it ends up within nominal": {
-        "objects": [own(2, borrow=LOWER), queue("b", 2), held("b1", "b", 4, priority=10)],
-        "ask": 2,
-        "want": [("b1", RECLAIMED)],
+        "objects": [own(3, borrow=LOWER), queue("b"), held("y1", "q"), held("b1", "b", 2, priority=10)],
+        "ask": 3,
+        "want": [("b1", RECLAIMED), ("y1", IN_QUEUE)],
     },
     "with an advantage it borrows first": {
         "objects": [
@@ -248,6 +248,15 @@ PROTECTED = {
         "objects": [
             tree("a", "root", 2), queue("a1", 0, "a"), queue("c", 0, "root"),
             held("u", "a1", 2, priority=-10), held("c1", "c", 4, priority=9),
+        ],
+        "ask": 4,
+        "want": ["c1"],
+    },
+    "a queue that borrows only what is not short": {
+        "objects": [
+            queue("b", 0, "root", quotas({"one": {"cpu": 2, "memory": 0}})), queue("c", 0, "root"),
+            queue("lender", 0, "root", quotas({"one": {"memory": 5}})),
+            held("b1", "b", {"cpu": 2, "memory": 5}, priority=-10), held("c1", "c", 4, priority=9),
         ],
         "ask": 4,
         "want": ["c1"],

@@ -72,9 +72,6 @@ def test_a_cluster_queue_that_is_recreated_gets_its_workloads_back() -> None:
     assert o.admitted_names(o.cycle(engine)) == ["w"]
 
 
-@pytest.mark.xfail(
-    reason="Scheduler.release empties the slots, so that nothing is left to book again (QP-216)", strict=True
-)
 def test_a_cluster_queue_that_is_recreated_books_its_workloads_again() -> None:
     made = o.workload_json("w", "lq", o.pod_set(cpu=3))
     engine = cluster(o.reserved(made, "q", ("main", 1, {"cpu": "spot"}, {"cpu": "3"})))
@@ -106,10 +103,6 @@ def test_a_changed_quota_counts_from_the_next_cycle() -> None:
     assert o.admitted_names(o.cycle(engine)) == ["w"]
 
 
-@pytest.mark.xfail(
-    reason="quotas compare equal whatever the order of flavors: the recorded scan goes on (QP-217)",
-    strict=True,
-)
 def test_another_order_of_flavors_advances_the_generation() -> None:
     groups = [
         o.group(a=[o.quota("cpu", 1)], b=[o.quota("cpu", 2)]),
@@ -258,19 +251,12 @@ def test_bad_input_changes_nothing(case: tuple[Any, str]) -> None:
     assert o.admitted_names(o.cycle(engine)) == ["w"]
 
 
-@pytest.mark.xfail(
-    reason="the selector is first read when a Namespace comes, and then it is a SelectorError", strict=True
-)
 def test_a_bad_selector_is_refused_without_any_namespace_too() -> None:
     bad = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
     with pytest.raises(InputError, match="namespaceSelector"):
         o.feed(Engine(), o.cluster_queue("q", namespaceSelector=bad))
 
 
-@pytest.mark.xfail(
-    reason="resource_rank is measured against the reserved width of the tables, not the resources",
-    strict=True,
-)
 def test_the_tables_of_an_engine_are_valid() -> None:
     engine = cluster(o.workload("w", "lq", o.pod_set(cpu=1, gpu=1)))
     o.cycle(engine)

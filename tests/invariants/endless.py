@@ -94,6 +94,19 @@ ENDLESS: dict[str, Json] = {
         ],
         config=FAIR,
     ),
+    "fair sharing: the own victim that made the share small is given back (QP-737, QP-642, QC-112)": scenario(
+        [
+            flavor("one"),
+            *queue("lender", cpu(5)),
+            *queue("borrower", cpu(2)),
+            *queue("owner", cpu(3), preempts=reclaims()),
+        ],
+        [workload("own", "owner", pod_set(cpu=2)), workload("victim", "borrower", pod_set(cpu=6))],
+        [
+            workload("preemptor", "owner", pod_set(cpu=6), priority=1, created=1),
+        ],
+        config=FAIR,
+    ),
     "fair sharing: quota taken from the own queue goes to another one (QP-731, QC-112)": scenario(
         [
             flavor("one"),

@@ -38,7 +38,8 @@ class Layout:
     """Pod sets of one shape, their range in the kernel's table, and what scheduling equivalence knows of them."""
 
     __slots__ = (
-        "asks_topology", "classes", "groups", "key", "length", "names", "pod_sets", "shape", "slots", "start", "uses", "violation",
+        "asks_topology", "classes", "groups", "key", "length", "names", "pod_sets", "shape",
+        "shape_ids", "slots", "start", "uses", "violation",
     )  # fmt: skip
 
     def __init__(self, key: object, pod_sets: list[PodSetFacts], classes: list[PodClass]) -> None:
@@ -52,6 +53,7 @@ class Layout:
         self.length = len(pod_sets)
         self.slots = 0
         self.shape = b""
+        self.shape_ids: dict[int, int] = {}  # effective priority to class of scheduling equivalence
         self.violation: str | None = None  # why no quota would do (QC-78, QC-80)
         self.uses = 0
 
@@ -106,8 +108,9 @@ class Layouts:
         if len(pod_sets) != 1 or reclaimed or pod_sets[0].topology_request is not None:
             return self._find(self._read(pod_sets, self._reclaimed(workload)), namespace)
         pod_set = pod_sets[0]
+        template = self._intern(bytes(pod_set.template.spec), 0)
         adjusts = namespace if namespace in self._summaries else None
-        key = (bytes(pod_set.template.spec), pod_set.count, pod_set.name, pod_set.min_count, adjusts)
+        key = (template, pod_set.count, pod_set.name, pod_set.min_count, adjusts)
         layout = self._singles.get(key)
         if layout is None or layout.uses == 0:
             if len(self._singles) >= _KNOWN_SINGLES:
@@ -129,7 +132,7 @@ class Layouts:
         return [
             PodSetFacts(
                 pod_set.name,
-                self._template(index, pod_set),
+                self._intern(bytes(pod_set.template.spec), index),
                 pod_set.count,
                 pod_set.min_count,
                 pod_set.topology_request,
@@ -159,13 +162,12 @@ class Layouts:
             self._layouts[key] = layout
         return layout
 
-    def _template(self, index: int, pod_set: PodSet) -> Template:
+    def _intern(self, spec: bytes, index: int) -> Template:
         try:
-            return self.templates.intern(bytes(pod_set.template.spec))
+            return self.templates.intern(spec)
         except InputError as error:
-            raise InputError(
-                error.message, field=f"$.spec.podSets[{index}].template.spec", expected=error.expected
-            ) from error
+            field = f"$.spec.podSets[{index}].template.spec"
+            raise InputError(error.message, field=field, expected=error.expected) from error
 
     def _write(self, layout: Layout) -> None:
         workloads = self.tables.workloads

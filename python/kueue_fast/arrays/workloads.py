@@ -38,7 +38,7 @@ class Record(msgspec.Struct, gc=False):
     key: str
     namespace: str
     row: int
-    uid: bytes
+    uid: str
     state: int = PENDING
     queueable: bool = False
     """May wait in a queue: active, not gated, not on hold (QC-56)."""
@@ -61,27 +61,50 @@ class WorkloadRows:
         self.by_row: list[Record | None] = []
         self._free: list[int] = []
         self._slots = Ranges()
+        self._put_new = tables.pending.put_new
         self._uid_width = tables.workloads.uid.shape[1]
         self._capacity = 0
         self._slot_capacity = 0
 
     def add(self, key: str, namespace: str, uid: str) -> Record:
         """A record and a row for a workload that is new."""
-        text = uid.encode()
+        row = self._take_row(uid)
+        record = Record(key, namespace, row, uid)
+        self.records[key] = record
+        self.by_row[row] = record
+        return record
+
+    def add_pending(self, record: Record, queue: int, namespace: int, shape: int, generation: int | None) -> None:
+        """Take in a record that its maker filled, of a workload that is new and waits, and queue it."""
+        layout, facts = record.layout, record.facts
+        assert layout is not None and facts is not None
+        record.row = row = self._take_row(record.uid)
+        layout.uses += 1
+        record.slot_length = layout.slots
+        record.slot_start = self._slots.take(layout.slots)
+        if self._slots.end > self._slot_capacity:
+            self._reserve_slots()
+        self.records[record.key] = record
+        self.by_row[row] = record
+        self._put_new(
+            row, queue, record.local_queue, namespace, shape, facts.priority, facts.timestamp, record.uid,
+            layout.start, layout.length, record.slot_start, layout.violation is not None,
+            generation or 0,
+        )  # fmt: skip
+
+    def _take_row(self, uid: str) -> int:
         if self._free:
             row = self._free.pop()
         else:
             row = len(self.by_row)
             self.by_row.append(None)
-        if row >= self._capacity or len(text) > self._uid_width:
-            self._uid_width = max(self._uid_width, len(text))
+        width = len(uid) if uid.isascii() else len(uid.encode())
+        if row >= self._capacity or width > self._uid_width:
+            self._uid_width = max(self._uid_width, width)
             self.tables.workloads.reserve(rows=row + 1, uid_width=self._uid_width)
             self._capacity = self.tables.workloads.queue.shape[0]
             self.tables.workloads.reserve(rows=self._capacity)
-        record = Record(key, namespace, row, text)
-        self.records[key] = record
-        self.by_row[row] = record
-        return record
+        return row
 
     def remove(self, record: Record) -> None:
         """Forget a workload that is neither queued nor booked any more."""
@@ -184,8 +207,11 @@ class WorkloadRows:
         record.slot_start = self._slots.take(length)
         record.slot_length = length
         if self._slots.end > self._slot_capacity:
-            self.tables.workloads.reserve(slots=self._slots.end)
-            self._slot_capacity = self.tables.workloads.slot_resource.shape[0]
+            self._reserve_slots()
+
+    def _reserve_slots(self) -> None:
+        self.tables.workloads.reserve(slots=self._slots.end)
+        self._slot_capacity = self.tables.workloads.slot_resource.shape[0]
 
 
 def record_name(workload: Workload) -> str:

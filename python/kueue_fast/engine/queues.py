@@ -188,7 +188,7 @@ class Queues:
         if entry is not None and entry.cluster_queue == target and entry.held == held:
             return
         if entry is None:
-            entry = LocalQueueEntry(state.local_queue_number(*key), target, held)
+            entry = LocalQueueEntry(state.local_queue_number(*key), state.tables.namespace(key[0]), target, held)
             state.local_queues[key] = entry
         entry.cluster_queue, entry.held = target, held
         state.lead(entry)

@@ -43,10 +43,11 @@ class ClusterQueueEntry:
 class LocalQueueEntry:
     """A LocalQueue that exists; a held one is not in the queues (QC-8). `row`: forest row that it leads to, or NONE."""
 
-    __slots__ = ("cluster_queue", "held", "number", "row")
+    __slots__ = ("cluster_queue", "held", "namespace", "number", "row")
 
-    def __init__(self, number: int, cluster_queue: str, held: bool) -> None:
+    def __init__(self, number: int, namespace: int, cluster_queue: str, held: bool) -> None:
         self.number = number
+        self.namespace = namespace
         self.cluster_queue = cluster_queue
         self.held = held
         self.row = NONE
@@ -73,7 +74,7 @@ class State:
         self.local_queue_names: Names[tuple[str, str]] = Names()
         self.namespace_labels: dict[str, dict[str, str]] = {}
         self.checks: dict[str, AdmissionCheck] = {}
-        self.shapes: dict[tuple[bytes, int], int] = {}
+        self.shapes: dict[tuple[bytes, int], int] = {}  # what scheduling equivalence sees, to the number of its class
         self.fairness: AdmissionFairness | None = None
         sharing = configuration.admission_fair_sharing
         if sharing is not None and gates.enabled("AdmissionFairSharing"):

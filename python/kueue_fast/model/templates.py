@@ -20,6 +20,7 @@ from kueue_fast.errors import InputError
 
 _EMPTY = b"{}"
 _KNOWN_BYTES = 4096
+_MOST_MET = 65536
 _LONGEST_KEPT = 16 * 1024
 
 
@@ -62,6 +63,7 @@ class Templates:
 
     def __init__(self) -> None:
         self._by_bytes: dict[bytes, Template] = {}
+        self._met: set[int] = set()  # hashes of texts that came once: most never come again
         self._by_key: WeakValueDictionary[bytes, Template] = WeakValueDictionary()
         self._decode = msgspec.json.Decoder(PodSpec).decode
         self._decode_parts = msgspec.json.Decoder(_Parts).decode
@@ -73,12 +75,20 @@ class Templates:
         Raises InputError with the path for what is no pod spec.
         """
         template = self._by_bytes.get(spec)
-        if template is None:
-            template = self._parse(spec or _EMPTY)
-            if len(spec) <= _LONGEST_KEPT:
-                if len(self._by_bytes) >= _KNOWN_BYTES:
-                    self._by_bytes.clear()
-                self._by_bytes[spec] = template
+        return self._meet(spec) if template is None else template
+
+    def _meet(self, spec: bytes) -> Template:
+        """The template of a text that is not known by its bytes; one that comes a second time will be."""
+        template = self._parse(spec or _EMPTY)
+        mark = hash(spec)
+        if mark not in self._met:
+            if len(self._met) >= _MOST_MET:
+                self._met.clear()
+            self._met.add(mark)
+        elif len(spec) <= _LONGEST_KEPT:
+            if len(self._by_bytes) >= _KNOWN_BYTES:
+                self._by_bytes.clear()
+            self._by_bytes[spec] = template
         return template
 
     def _parse(self, spec: bytes) -> Template:
