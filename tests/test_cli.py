@@ -200,6 +200,11 @@ CONFIGURATION = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\
 
 SETTINGS: dict[str, tuple[str | None, tuple[str, ...], str]] = {
     "an unknown field": (CONFIGURATION + "manageJobs: true\n", (), "$.manageJobs"),
+    "a value that Kueue refuses": (
+        CONFIGURATION + "fairSharing: {preemptionStrategies: [Nonsense]}\n",
+        (),
+        "config.yaml: Configuration: $.fairSharing.preemptionStrategies",
+    ),
     "a missing file": (
         None,
         ("--config", "missing.yaml"),

@@ -17,6 +17,7 @@ from kueue_fast.errors import KueueFastError
 
 if TYPE_CHECKING:
     from kueue_fast.api.configuration import Configuration
+    from kueue_fast.model.features import FeatureGates
 
 __all__ = ["cli", "main"]
 
@@ -111,15 +112,18 @@ def simulate(
     generator files of Kueue's performance runner. Annotations say when an object is created and how its job ends:
 
     \b
-      sim.kueue-fast.dev/arrival   after the start, such as 90s, or at a time (RFC 3339)
-      sim.kueue-fast.dev/run-time  how long the job runs; without it, for ever
-      sim.kueue-fast.dev/failure   "true": the job fails
+      sim.kueue-fast.dev/arrival       after the start, such as 90s, or at a time (RFC 3339)
+      sim.kueue-fast.dev/run-time      how long the job runs; without it, for ever
+      sim.kueue-fast.dev/failure       "true": the job fails
+      sim.kueue-fast.dev/grace-period  how long its pods go on when it is evicted; without it, not at all
     """  # noqa: D301 (click's mark for lines that are not to be rewrapped)
     from kueue_fast.model.features import load_feature_gates
     from kueue_fast.sim.manifests import load
 
     configuration = None if config is None else _configuration(config)
     gates = load_feature_gates(feature_gates, None if configuration is None else configuration.feature_gates)
+    if config is not None and configuration is not None:
+        _check_configuration(configuration, gates, config)
     manifests = load([*filenames, *more], gates)
 
     # The rest is slower to import, and in vain where the input is wrong.
@@ -157,6 +161,18 @@ def _configuration(file: str) -> Configuration:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"cannot be read: {reason}", file=file) from None
     return load_configuration(data, file)
+
+
+def _check_configuration(configuration: Configuration, gates: FeatureGates, file: str) -> None:
+    """Raises ManifestErrors, one entry for each value that Kueue would refuse to start with."""
+    from kueue_fast.model.config_validation import validate_configuration
+    from kueue_fast.sim.manifest import ErrorCollector
+    from kueue_fast.sim.manifests import field_error
+
+    errors = ErrorCollector()
+    for problem in validate_configuration(configuration, gates):
+        errors.add(field_error(problem).located(file=file, object="Configuration"))
+    errors.raise_if_any()
 
 
 @cli.command(short_help="Replay recorded scenarios and compare.")

@@ -8,7 +8,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
 from kueuecore._preempt cimport Preemptor
-from kueuecore._types cimport FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NO_FIT, Mode, Possibility, ReasonCode, amount_t, index_t
+from kueuecore._types cimport (
+    FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NO_FIT, Mode, Possibility, ReasonCode, amount_t, index_t,
+)
 from kueuecore._usage cimport ColumnUsage
 from kueuecore._workloads cimport Workloads
 

@@ -5,16 +5,13 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
 from kueuecore._amount cimport add_plain, floored, saturating_add, saturating_mul, sub
-from kueuecore._flavors cimport Flavors
-from kueuecore._forest cimport Forest
 from kueuecore._candidates cimport POLICY_NEVER
 from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport (
-    ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
+    ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
     REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE, REASON_UNDECLARED_RESOURCE,
-    REASON_WAITING_FOR_QUOTA, REASON_NOT_NOMINATED, RECLAIM, Mode, Possibility, ReasonCode, amount_t, index_t,
+    REASON_WAITING_FOR_QUOTA, REASON_NOT_NOMINATED, RECLAIM, Mode, ReasonCode, amount_t, index_t,
 )
-from kueuecore._workloads cimport Workloads
 
 
 cdef inline bint is_better(Rank a, Rank b, bint borrowing_first) noexcept nogil:

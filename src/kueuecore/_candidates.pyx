@@ -280,8 +280,12 @@ cdef class Candidates:
         """Order of two candidates of one usage-based ClusterQueue: more used LocalQueues lose first (QP-611.3)."""
         cdef index_t queue_a = self.workloads.local_queue[a.workload]
         cdef index_t queue_b = self.workloads.local_queue[b.workload]
-        if queue_a != queue_b and self.workloads.local_queue_usage[queue_a] != self.workloads.local_queue_usage[queue_b]:
-            return self.workloads.local_queue_usage[queue_a] > self.workloads.local_queue_usage[queue_b]
+        cdef double use_a, use_b
+        if queue_a != queue_b:
+            use_a = self.workloads.local_queue_usage[queue_a]
+            use_b = self.workloads.local_queue_usage[queue_b]
+            if use_a != use_b:
+                return use_a > use_b
         return self.precedes(a, b)
 
     cdef int sort_by_use(self, Py_ssize_t first, Py_ssize_t count) except -1 nogil:

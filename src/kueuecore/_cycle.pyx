@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
@@ -518,6 +518,7 @@ cdef class CycleRunner:
             self.workloads.slot_amount[start + choices[i].slot] = choices[i].amount
         self.workloads.reserved_in[entry.workload] = entry.queue
         self.workloads.reserved_at[entry.workload] = self.now
+        self.workloads.admitted[entry.workload] = False
         self.workloads.evicted[entry.workload] = False
         self.workloads.evicting[entry.workload] = False
         self.held.add(entry.queue, entry.workload)

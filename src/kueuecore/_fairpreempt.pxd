@@ -12,7 +12,6 @@ cdef class FairPreemptor(Preemptor):
     cdef public bint initial_share_second      # LessThanInitialShare as second strategy (QP-720)
     cdef public bint preempt_within_nominal    # gate FairSharingPreemptWithinNominal (QP-733)
 
-
     # scratch, [node]
     cdef Py_ssize_t* head                      # next candidate of a ClusterQueue in `order`
     cdef Py_ssize_t* tail                      # one after its last

@@ -88,4 +88,3 @@ cdef class Nominator(Assigner):
                 most = self.workloads.full_count[first + p] - self.workloads.min_count[first + p]
                 # up to 2^31 pods each way: the product of the two fits 64 bits
                 self.counts[p] -= most * step // total
-

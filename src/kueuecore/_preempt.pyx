@@ -13,7 +13,7 @@ from kueuecore._forest cimport Forest
 from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._share cimport Shares
-from kueuecore._types cimport NO_CANDIDATES, NONE, PREEMPT, RECLAIM, Possibility, amount_t, index_t
+from kueuecore._types cimport NO_CANDIDATES, PREEMPT, RECLAIM, Possibility, amount_t, index_t
 from kueuecore._usage cimport Usage
 from kueuecore._workloads cimport Workloads
 

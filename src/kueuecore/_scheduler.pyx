@@ -68,10 +68,8 @@ cdef class Scheduler(CycleRunner):
         self.usage.remove(workload, queue)
         self.journal.length = 0
         self.held.remove(queue, workload)
-        self.workloads.evicted[workload] = False
         self.workloads.evicting[workload] = False
         self.workloads.reserved_in[workload] = NONE
-        self.workloads.admitted[workload] = False
         self.forest.generation[queue] += 1
 
     def touch(self, index_t queue):

@@ -7,7 +7,7 @@ from kueuecore._amount cimport sub
 from kueuecore._forest cimport Forest
 from kueuecore._journal cimport Journal
 from kueuecore._order cimport Entry
-from kueuecore._share cimport Share, Shares, compare
+from kueuecore._share cimport Shares, compare
 from kueuecore._types cimport NONE, index_t
 from kueuecore._usage cimport ColumnUsage
 from kueuecore._workloads cimport Workloads

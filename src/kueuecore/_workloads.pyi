@@ -89,7 +89,7 @@ class Workloads:
         requeue_blocked: bool,
         invalid: bool,
         checks_failed: bool,
-        uid: bytes,
+        uid: str,
         pod_set_start: int,
         pod_set_length: int,
         slot_start: int,

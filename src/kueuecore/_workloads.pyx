@@ -139,6 +139,9 @@ cdef class Workloads:
         self.requeue_blocked[row] = requeue_blocked
         self.invalid[row] = invalid
         self.checks_failed[row] = checks_failed
+        self.admitted[row] = False
+        self.evicted[row] = False
+        self.evicting[row] = False
         self.write_uid(row, uid)
         self.pod_set_start[row] = pod_set_start
         self.pod_set_length[row] = pod_set_length

@@ -131,6 +131,7 @@ EVENTS: dict[str, tuple[Callable[[Engine], object], str]] = {
     "a sibling came": (lambda engine: add(engine, queue("new", 0, "all", both())), "one"),
     "the cohort got an object": (lambda engine: add(engine, bare_cohort("all")), "one"),
     "a queue of another tree changed": (lambda engine: add(engine, queue("far", 3, "elsewhere")[0]), "two"),
+    "a workload that holds quota came to the queue": (lambda engine: add(engine, held("new", "q", 1, "two")), "two"),
     "a pending workload came to the queue": (lambda engine: add(engine, waits("more", "q", 1, priority=-9)), "two"),
 }  # fmt: skip
 

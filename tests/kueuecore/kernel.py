@@ -235,7 +235,7 @@ class World:
             blocked,
             invalid,
             checks_failed,
-            (f"uid-{row:04d}" if uid is None else uid).encode(),
+            f"uid-{row:04d}" if uid is None else uid,
             request,
             1,
             row,

@@ -66,7 +66,7 @@ def test_a_head_with_flavors_left_to_try_stays_in_the_heap() -> None:
     world.workloads.write_pod_set(3, 0, FITS, 0, 0, 1, 1, -1, 0, 1)
     world.workloads.write_pod_set(4, 0, NEVER, 0, 1, 1, 1, -1, 1, 1)
     world.workloads.reserve(rows=1)
-    world.workloads.write(0, 0, 0, 0, -1, 0, 0, 0, False, False, False, b"uid", 3, 2, 0, False)
+    world.workloads.write(0, 0, 0, 0, -1, 0, 0, 0, False, False, False, "uid", 3, 2, 0, False)
     world.pending.put(0, 0)
     assert world.refused() == {0: (1, 3)}
     assert world.pending.place_of(0) == HEAP

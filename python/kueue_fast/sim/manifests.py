@@ -30,7 +30,7 @@ from kueue_fast.sim.manifest import (
 from kueue_fast.sim.yaml_documents import Document, Problem, line_of, read_json, read_yaml
 from kueue_fast.sim.yaml_scalars import shortened
 
-__all__ = ["SUPPORTED_KINDS", "load"]
+__all__ = ["SUPPORTED_KINDS", "field_error", "load"]
 
 STDIN: Final = "-"
 _EXTENSIONS: Final = (".yaml", ".yml", ".json")
@@ -186,7 +186,7 @@ class _Loader:
             return
         api_version: str = item.value["apiVersion"]
         facts, problems = read_facts(obj.KIND, obj.metadata.annotations)
-        problems += [_field_error(problem) for problem in validate(obj, self.gates, api_version)]
+        problems += [field_error(problem) for problem in validate(obj, self.gates, api_version)]
         for problem in problems:
             self._add(problem.located(object=describe(obj)), document, file, line, item.path)
         self._keep(Manifest(file, line, document.index, api_version, obj, raw, facts))
@@ -326,6 +326,6 @@ def _json(value: dict[str, Any]) -> bytes:
         raise InputError("is nested too deeply", object=_named(value)) from None
 
 
-def _field_error(problem: FieldError) -> InputError:
+def field_error(problem: FieldError) -> InputError:
     """What validation found, with the path in the decoder's form."""
     return InputError(problem_words(problem), field=f"$.{problem.path}")

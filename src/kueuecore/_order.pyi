@@ -1,0 +1,1 @@
+# Only for other units: nothing in it is called from Python.
