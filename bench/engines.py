@@ -1,16 +1,25 @@
 """Engines to measure on."""
 
+import json
+
 from bench.load_cases import LoadCase
 from kueue_fast import Engine
+from kueue_fast.api.configuration import load_configuration
 from kueue_fast.api.decode import decode_object
 from kueue_fast.model import times
 
 NOW = times.parse("2026-01-01T02:00:00Z")
 
 
+def empty_engine(case: LoadCase) -> Engine:
+    """An engine with the configuration of a load case, and nothing in it yet."""
+    document = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration", **case.config}
+    return Engine(configuration=load_configuration(json.dumps(document).encode(), case.name))
+
+
 def filled_engine(case: LoadCase) -> Engine:
     """An engine with all objects and workloads of a load case, no cycle run yet."""
-    engine = Engine()
+    engine = empty_engine(case)
     for manifest in case.objects:
         engine.upsert(decode_object(manifest))
     for step in case.steps:

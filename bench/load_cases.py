@@ -227,7 +227,8 @@ def preempt(name: str, candidates: int, *, queues: int = 1, fair: bool = False) 
     for i in range(candidates):
         queue = f"low{i % queues:03d}"
         case.objects.append(
-            case.workload(f"v{i:05d}", queue, {"cpu": "1"}, i, priority=i % 7, admitted=usage)
+            # None is made after the preemptor, however many there are.
+            case.workload(f"v{i:05d}", queue, {"cpu": "1"}, i % 7000, priority=i % 7, admitted=usage)
         )
     hero = case.workload("hero", "urgent", {"cpu": "1"}, 7100, count=candidates // 2, priority=1000)
     case.step([hero], max_cycles=1)

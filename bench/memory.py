@@ -2,10 +2,15 @@
 
     python -m bench.memory [--count 100000] [--rounds 3] [--json]
 
-Each round runs twice, each time in a fresh process with the garbage collector as Python sets it: one process
-feeds all Workloads to an engine, the other only calls `json.loads` on the same bytes and drops the result. What
-is resident after minus before the first Workload, over their number, is what each costs, everything included.
-Reading the file counts in neither time.
+Ingest is compared with `json.loads` of the same bytes, which can be read in two ways; both are measured:
+
+by line: one Workload a line. `decode` and upsert of each, against `json.loads` of each with the result dropped.
+as one document: all Workloads in one `kind: List`. `decode_list` and upsert of each object in it, against one
+`json.loads` of the document, whose result is kept.
+
+Every run is a fresh process with the garbage collector as Python sets it. Reading the file counts in no time, and
+neither does freeing a kept result. What is resident after minus before the first Workload of a run by line, over
+their number, is what each costs, everything included.
 """
 
 import argparse
@@ -17,22 +22,38 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench import memory_shapes
 from bench.peer_build import ROOT
 
+if TYPE_CHECKING:
+    from kueue_fast import Engine
+
 CHUNK = 1000  # lines held at a time
-COLUMNS = ("shape", "count", "json_bytes", "resident_bytes", "ingest_us", "json_loads_us", "ratio")
+COLUMNS = (
+    "shape",
+    "count",
+    "json_bytes",
+    "resident_bytes",
+    "ingest_us",
+    "json_loads_us",
+    "ratio",
+    "list_ingest_us",
+    "list_json_loads_us",
+    "list_ratio",
+)
+Timed = dict[str, int]  # of a child: "ns" in all, "resident" bytes
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A shape's row. Bytes and microseconds are a Workload's, medians over the rounds; `ratio` is ingest over
-    json.loads.
+    """A shape's row. Bytes and microseconds are a Workload's, medians over the rounds; a ratio is ingest over
+    json.loads. Fields that begin with `list` are of the one document, the others of the lines.
     """
 
     shape: str
@@ -42,6 +63,9 @@ class Cost:
     ingest_us: float
     json_loads_us: float
     ratio: float
+    list_ingest_us: float
+    list_json_loads_us: float
+    list_ratio: float
 
 
 def resident_bytes() -> int:
@@ -62,75 +86,145 @@ def feed(path: Path, take: Callable[[bytes], object]) -> int:
     return spent
 
 
-def run_ingest(path: Path) -> dict[str, int]:
-    """In the child: an engine that has the queues takes every Workload."""
+def engine_with_queues() -> "Engine":
+    """An engine that has all but the Workloads."""
     from kueue_fast import Engine
-    from kueue_fast.api.decode import decode, decode_object
+    from kueue_fast.api.decode import decode_object
 
     engine = Engine()
     for manifest in memory_shapes.queues():
         engine.upsert(decode_object(manifest))
     gc.collect()
+    return engine
+
+
+def run_ingest(path: Path) -> Timed:
+    """In the child: an engine that has the queues takes every Workload."""
+    from kueue_fast.api.decode import decode
+
+    engine = engine_with_queues()
     before = resident_bytes()
     spent = feed(path, lambda line: engine.upsert(decode(line)))
     return {"ns": spent, "resident": resident_bytes() - before}
 
 
-def run_loads(path: Path) -> dict[str, int]:
+def run_loads(path: Path) -> Timed:
     """In the child: json.loads on every Workload."""
     return {"ns": feed(path, json.loads), "resident": 0}
 
 
-def measure(shape: str, count: int, rounds: int) -> Cost:
-    """Writes `count` Workloads of the shape to a file and runs both on it, `rounds` times."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "workloads.jsonl"
-        with path.open("wb") as file:
-            for workload in memory_shapes.SHAPES[shape](count):
-                file.write(memory_shapes.encode(workload))
-        runs = [(_child("ingest", path), _child("loads", path)) for _ in range(rounds)]
-        size = path.stat().st_size
-    ingest = statistics.median(run["ns"] for run, _ in runs)
-    loads = statistics.median(run["ns"] for _, run in runs)
+def run_list_ingest(path: Path) -> Timed:
+    """In the child: an engine that has the queues takes the List of all Workloads."""
+    from kueue_fast.api.decode import decode_list
+
+    engine = engine_with_queues()
+    document = path.read_bytes()
+    before = resident_bytes()
+    start = time.perf_counter_ns()
+    objects = decode_list(document)
+    for obj in objects:
+        engine.upsert(obj)
+    spent = time.perf_counter_ns() - start
+    return {"ns": spent, "resident": resident_bytes() - before}
+
+
+def run_list_loads(path: Path) -> Timed:
+    """In the child: json.loads on the List of all Workloads, kept until the clock has stopped."""
+    document = path.read_bytes()
+    before = resident_bytes()
+    start = time.perf_counter_ns()
+    parsed = json.loads(document)
+    spent = time.perf_counter_ns() - start
+    resident = resident_bytes() - before
+    del parsed
+    return {"ns": spent, "resident": resident}
+
+
+RUNS: dict[str, Callable[[Path], Timed]] = {
+    "ingest": run_ingest,
+    "loads": run_loads,
+    "list-ingest": run_list_ingest,
+    "list-loads": run_list_loads,
+}
+
+
+def write_list(lines: Path, document: Path) -> None:
+    """Writes the objects of a file of JSON lines as one document, a `kind: List`."""
+    with lines.open("rb") as source, document.open("wb") as target:
+        target.write(b'{"apiVersion":"v1","kind":"List","items":[')
+        for number, line in enumerate(source):
+            target.write((b"," if number else b"") + line.rstrip(b"\n"))
+        target.write(b"]}\n")
+
+
+def cost(shape: str, count: int, size: int, runs: Mapping[str, Sequence[Timed]]) -> Cost:
+    """The row of a shape: `size` bytes of lines in all, and for each of RUNS what its rounds gave."""
+    spent = {name: statistics.median(run["ns"] for run in rounds) for name, rounds in runs.items()}
+    each = {name: round(ns / count / 1000, 2) for name, ns in spent.items()}
     return Cost(
         shape=shape,
         count=count,
         json_bytes=size // count,
-        resident_bytes=round(statistics.median(run["resident"] for run, _ in runs) / count),
-        ingest_us=round(ingest / count / 1000, 2),
-        json_loads_us=round(loads / count / 1000, 2),
-        ratio=round(ingest / loads, 3),
+        resident_bytes=round(statistics.median(run["resident"] for run in runs["ingest"]) / count),
+        ingest_us=each["ingest"],
+        json_loads_us=each["loads"],
+        ratio=round(spent["ingest"] / spent["loads"], 3),
+        list_ingest_us=each["list-ingest"],
+        list_json_loads_us=each["list-loads"],
+        list_ratio=round(spent["list-ingest"] / spent["list-loads"], 3),
     )
 
 
-def _child(mode: str, path: Path) -> dict[str, int]:
+def measure(shape: str, count: int, rounds: int) -> Cost:
+    """Writes `count` Workloads of the shape to files, and makes all RUNS in turn, `rounds` times."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines, document = Path(folder) / "workloads.jsonl", Path(folder) / "workloads.json"
+        with lines.open("wb") as file:
+            for workload in memory_shapes.SHAPES[shape](count):
+                file.write(memory_shapes.encode(workload))
+        write_list(lines, document)
+        runs: dict[str, list[Timed]] = {name: [] for name in RUNS}
+        for _ in range(rounds):
+            for name, done in runs.items():
+                done.append(_child(name, document if name.startswith("list") else lines))
+        return cost(shape, count, lines.stat().st_size, runs)
+
+
+def _child(mode: str, path: Path) -> Timed:
     command = [sys.executable, "-m", "bench.memory", f"--run={mode}", f"--file={path}"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True)
-    result: dict[str, int] = json.loads(done.stdout)
+    result: Timed = json.loads(done.stdout)
     return result
+
+
+def table_line(cells: Sequence[str]) -> str:
+    """A line of the table."""
+    return "  ".join(cell.rjust(len(column) + 1) for column, cell in zip(COLUMNS, cells, strict=True))
 
 
 def main(arguments: Sequence[str]) -> int:
     """Prints a row a shape. Exit code 0, or 2 for bad arguments."""
-    parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.memory", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--count", type=int, default=100_000, help="Workloads (default 100000)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default 3)")
     parser.add_argument("--json", action="store_true", help="one object a shape, a line each")
     parser.add_argument("--shape", choices=memory_shapes.SHAPES, action="append", help="default: all")
-    parser.add_argument("--run", choices=["ingest", "loads"], help=argparse.SUPPRESS)
+    parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.run:
-        print(json.dumps((run_ingest if options.run == "ingest" else run_loads)(options.file)))
+        print(json.dumps(RUNS[options.run](options.file)))
         return 0
     for name in ("count", "rounds"):
         if getattr(options, name) < 1:
             parser.error(f"argument --{name}: expected 1 or more, got {getattr(options, name)}")
     if not options.json:
-        print("  ".join(f"{column.replace('_', ' '):>14}" for column in COLUMNS))
+        print(table_line([column.replace("_", " ") for column in COLUMNS]))
     for shape in options.shape or memory_shapes.SHAPES:
         row = asdict(measure(shape, options.count, options.rounds))
-        text = json.dumps(row) if options.json else "  ".join(f"{row[column]:>14}" for column in COLUMNS)
+        text = json.dumps(row) if options.json else table_line([str(row[column]) for column in COLUMNS])
         print(text, flush=True)
     return 0
 

@@ -100,9 +100,9 @@ def measure(case: str, rounds: int, peer: Path, say: Callable[[str], None]) -> C
         scenario.write_text(load_cases.build(case).line() + "\n")
         for number in range(1, rounds + 1):
             # Ours first: a case that it does not support need not wait for the peer.
-            ours.append(_run([sys.executable, "-m", "bench.ours"], scenario))
+            ours.append(run_process([sys.executable, "-m", "bench.ours"], scenario))
             say(f"{case}: round {number} of {rounds}: ours {ours[-1].ms_a_cycle:.3f} ms a cycle")
-            peers.append(_run([str(peer), "-time"], scenario))
+            peers.append(run_process([str(peer), "-time"], scenario))
             say(f"{case}: round {number} of {rounds}: peer {peers[-1].ms_a_cycle:.3f} ms a cycle")
     row = compare(case, peers, ours, want)
     if not row.same_decisions:
@@ -122,9 +122,12 @@ def expected_decisions(case: str) -> Steps | None:
     return steps
 
 
-def _run(command: Sequence[str], scenario: Path) -> Run:
+def run_process(command: Sequence[str], scenario: Path, timeout: float | None = None) -> Run:
+    """Runs a side on a file of one scenario. Raises BenchError, NotMeasuredError, subprocess.TimeoutExpired."""
     with scenario.open() as lines:
-        done = subprocess.run(command, stdin=lines, capture_output=True, text=True, cwd=ROOT, check=False)
+        done = subprocess.run(
+            command, stdin=lines, capture_output=True, text=True, cwd=ROOT, timeout=timeout, check=False
+        )
     if done.returncode:
         said = "\n".join(done.stderr.splitlines()[-20:])
         raise BenchError(f"{' '.join(command)} ended with code {done.returncode}:\n{said}")

@@ -29,10 +29,15 @@ def test_the_example_runs() -> None:
 
 def test_the_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
     """The block of Python in the README, on the manifests of examples/workloads."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S
+    )
     (block,) = blocks
     files = sorted((ROOT / "examples/workloads").iterdir())
     documents = [one for file in files for one in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
     manifests = [item for one in documents for item in one.get("items", [one])]
     exec(block, {"manifests": manifests})
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["lab/collider", "lab/docking"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "lab/collider",
+        "lab/docking",
+    ]

@@ -1,7 +1,4 @@
-"""kueue_fast: Kueue's scheduling decisions, exactly, in a compiled kernel.
-
-    from kueue_fast import Engine
-"""
+"""kueue_fast: Kueue's scheduling decisions, exactly, in a compiled kernel: `from kueue_fast import Engine`."""
 
 from __future__ import annotations
 
@@ -9,7 +6,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    **dict.fromkeys(("Admission", "Cycle", "Engine", "Preemption", "QueueState", "Requeued"), "kueue_fast.engine"),
+    **dict.fromkeys(("Admission", "Cycle", "Engine"), "kueue_fast.engine"),
+    **dict.fromkeys(("Preemption", "QueueState", "Requeued"), "kueue_fast.engine"),
     **dict.fromkeys(("InputError", "KueueFastError", "Unsupported"), "kueue_fast.errors"),
 }
 

@@ -9,7 +9,7 @@ from kueuecore._candidates cimport POLICY_NEVER
 from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport (
     ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
-    REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE, REASON_UNDECLARED_RESOURCE,
+    REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NO_TOPOLOGY_DATA, REASON_NOT_ELIGIBLE, REASON_UNDECLARED_RESOURCE,
     REASON_WAITING_FOR_QUOTA, REASON_NOT_NOMINATED, RECLAIM, Mode, ReasonCode, amount_t, index_t,
 )
 
@@ -81,7 +81,13 @@ cdef class Assigner:
                 continue
             self.assign_group(workload, queue, leader, &failed)
             if failed:
-                break
+                return 0
+        if self.flavors.topology_only[queue]:
+            for p in range(length):
+                if self.results[p].count > 0:
+                    self.results[p].mode = MODE_NO_FIT
+                    self.mode = MODE_NO_FIT
+                    return self.note(REASON_NO_TOPOLOGY_DATA, <index_t> p, NONE, NONE, 0, 0, 0)
         return 0
 
     cdef int make_room(self, index_t workload) except -1 nogil:

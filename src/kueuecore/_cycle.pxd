@@ -13,20 +13,8 @@ from kueuecore._nominate cimport Nominator
 from kueuecore._tournament cimport Tournament
 from kueuecore._types cimport index_t
 from kueuecore._usage cimport ColumnUsage, Usage
+from kueuecore._victims cimport Victims
 from kueuecore._workloads cimport Workloads
-
-
-cdef struct Victim:
-    index_t workload
-    index_t queue            # where its quota is booked
-    index_t before           # the victim of the same tree before it, NONE for the first
-
-
-cdef struct Eviction:
-    index_t workload
-    index_t queue
-    index_t preemptor
-    int reason               # TargetReason
 
 
 cdef class CycleRunner:
@@ -58,15 +46,7 @@ cdef class CycleRunner:
     cdef bint progressed                     # some recorded flavor scan moved in the cycle
     cdef int64_t now                         # ns since the epoch
 
-    # victims of the cycle so far, one list a tree: a tree's entries see their quota as free (QC-117)
-    cdef Victim* victims
-    cdef Py_ssize_t victim_count, victim_capacity
-    cdef index_t* last_victim                # [root] newest victim of the tree, NONE without
-    cdef Py_ssize_t root_capacity
-    cdef int64_t* victim_cycle               # [workload] cycle in which it became a victim
-    cdef Py_ssize_t victim_cycle_capacity
-    cdef Eviction* evictions                 # [eviction_count] issued in the cycle
-    cdef Py_ssize_t eviction_count, eviction_capacity
+    cdef readonly Victims victims            # chosen in the cycle so far
 
     cdef int take_heads(self, int64_t now) except -1 nogil
     cdef bint refuse(self, Entry* entry) noexcept nogil
@@ -79,12 +59,7 @@ cdef class CycleRunner:
     cdef int recompute(self, Entry* entry) except -1 nogil
     cdef bint fits(self, Entry* entry) except -1 nogil
     cdef bint has_quota(self, Entry* entry) noexcept nogil
-    cdef bint overlaps(self, Entry* entry) noexcept nogil
     cdef int book_entry(self, Entry* entry) except -1 nogil
-    cdef int add_victims(self, Entry* entry) except -1 nogil
-    cdef int issue(self, Entry* entry) except -1 nogil
-    cdef int remove_victims(self, index_t root) except -1 nogil
-    cdef int reserve_cycle(self) except -1 nogil
     cdef int reserve_capacity(self, Entry* entry) except -1 nogil
     cdef int settle_usage(self) except -1 nogil
     cdef int assume(self, Entry* entry) except -1 nogil

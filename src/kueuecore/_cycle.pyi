@@ -8,6 +8,7 @@ from kueuecore._journal import Journal
 from kueuecore._nominate import Nominator
 from kueuecore._pending import Pending
 from kueuecore._tournament import Tournament
+from kueuecore._victims import Victims
 from kueuecore._workloads import Workloads
 
 @disjoint_base
@@ -38,6 +39,8 @@ class CycleRunner:
     def preemptor(self) -> FairPreemptor: ...
     @property
     def tournament(self) -> Tournament: ...
+    @property
+    def victims(self) -> Victims: ...
     @property
     def cycle(self) -> int: ...
     def run(self, now: int) -> int: ...

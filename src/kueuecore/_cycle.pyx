@@ -28,6 +28,7 @@ from kueuecore._types cimport (
     amount_t, index_t,
 )
 from kueuecore._usage cimport ColumnUsage, Usage
+from kueuecore._victims cimport Victims
 from kueuecore._workloads cimport Workloads
 
 
@@ -39,12 +40,6 @@ cdef class CycleRunner:
         self.order = NULL
         self.scratch = NULL
         self.arena = NULL
-        self.victims = NULL
-        self.last_victim = NULL
-        self.victim_cycle = NULL
-        self.evictions = NULL
-        self.victim_count = self.victim_capacity = self.root_capacity = self.victim_cycle_capacity = 0
-        self.eviction_count = self.eviction_capacity = 0
         self.entry_count = self.entry_capacity = self.nominated_count = 0
         self.arena_length = self.arena_capacity = 0
 
@@ -61,6 +56,7 @@ cdef class CycleRunner:
         self.usage = Usage(forest, flavors, workloads, self.journal)
         self.preemptor = FairPreemptor(forest, flavors, workloads, self.held, self.journal)
         self.assigner = Nominator(self.preemptor)
+        self.victims = Victims(forest, workloads, self.usage)
         self.tournament = Tournament(forest, workloads, self.preemptor.shares, self.journal)
         self.queue_order = np.zeros(0, np.int32)
         self.preserve_scan_progress = True
@@ -75,10 +71,6 @@ cdef class CycleRunner:
         free(self.order)
         free(self.scratch)
         free(self.arena)
-        free(self.victims)
-        free(self.last_victim)
-        free(self.victim_cycle)
-        free(self.evictions)
 
     def run(self, int64_t now):
         """Run one cycle at `now` (ns since the epoch) with the GIL released; returns the number of heads.
@@ -141,7 +133,7 @@ cdef class CycleRunner:
         self.journal.length = 0
         self.reserved = False
         self.progressed = False
-        self.reserve_cycle()
+        self.victims.start(self.cycle)
         for i in range(count):
             queue = self.queue_order[i]
             workload = self.pending.pop(queue)
@@ -160,32 +152,6 @@ cdef class CycleRunner:
             entry.nominated = not self.refuse(entry)
             if entry.nominated:
                 self.nominate(entry)
-        return 0
-
-    cdef int reserve_cycle(self) except -1 nogil:
-        """Room for victims, and no victims yet."""
-        cdef Py_ssize_t i
-        cdef Py_ssize_t nodes = self.forest.parent.shape[0]
-        cdef Py_ssize_t rows = self.workloads.queue.shape[0]
-        cdef bint enough = True
-        if nodes > self.root_capacity:
-            self.last_victim = <index_t*> realloc(self.last_victim, nodes * sizeof(index_t))
-            enough = self.last_victim != NULL
-            self.root_capacity = nodes
-            for i in range(nodes if enough else 0):
-                self.last_victim[i] = NONE
-        if rows > self.victim_cycle_capacity:
-            self.victim_cycle = <int64_t*> realloc(self.victim_cycle, rows * sizeof(int64_t))
-            enough = enough and self.victim_cycle != NULL
-            for i in range(self.victim_cycle_capacity, rows if enough else 0):
-                self.victim_cycle[i] = 0
-            self.victim_cycle_capacity = rows
-        if not enough:
-            with gil:
-                raise MemoryError("victims")
-        for i in range(self.victim_count):
-            self.last_victim[self.forest.root_of(self.victims[i].queue)] = NONE
-        self.victim_count = self.eviction_count = 0
         return 0
 
     cdef bint refuse(self, Entry* entry) noexcept nogil:
@@ -298,7 +264,9 @@ cdef class CycleRunner:
     cdef int process(self, Entry* entry) except -1 nogil:
         """Decide one entry against the usage that earlier ones left (QC-115..131)."""
         cdef bint fits
-        if self.recompute_on_overlap and self.overlaps(entry):
+        if self.recompute_on_overlap and self.victims.has_any(
+            <Target*> (self.arena + entry.targets), entry.target_count
+        ):
             self.recompute(entry)
         if entry.mode == MODE_NO_FIT:
             entry.outcome = REFUSED_NO_FIT
@@ -324,7 +292,8 @@ cdef class CycleRunner:
             self.workloads.drop_progress(entry.workload)
             self.reserved = True
             return self.book_entry(entry)
-        if self.overlaps(entry):
+        # the arena may have moved while the entry was recomputed
+        if self.victims.has_any(<Target*> (self.arena + entry.targets), entry.target_count):
             entry.outcome = SKIPPED_OVERLAP
             fits = False
         else:
@@ -335,14 +304,18 @@ cdef class CycleRunner:
             if not self.preserve_scan_progress:
                 self.workloads.drop_progress(entry.workload)
             return 0
-        self.add_victims(entry)
+        self.victims.add(
+            self.forest.root_of(entry.queue), <Target*> (self.arena + entry.targets), entry.target_count
+        )
         self.book_entry(entry)
         if entry.mode == MODE_PREEMPT:
             self.reserved = True
             entry.outcome = PREEMPTING
             entry.requeue = REQUEUE_PENDING_PREEMPTION
             self.workloads.drop_progress(entry.workload)
-            return self.issue(entry)
+            return self.victims.issue(
+                entry.workload, <Target*> (self.arena + entry.targets), entry.target_count
+            )
         entry.outcome = ADMITTED
         return 0
 
@@ -350,11 +323,8 @@ cdef class CycleRunner:
         """Nominate again as if earlier victims of the cycle were gone, on the nominated flavors (QC-118..120)."""
         cdef Py_ssize_t mark = self.journal.length
         cdef index_t root = self.forest.root_of(entry.queue)
-        cdef index_t at = self.last_victim[root]
-        self.remove_victims(root)
-        while at != NONE:
-            self.workloads.excluded[self.victims[at].workload] = True
-            at = self.victims[at].before
+        self.victims.take_off(root)
+        self.victims.exclude(root, True)
         self.workloads.drop_progress(entry.workload)
         self.assigner.pinned_choices = <Choice*> (self.arena + entry.choices)
         self.assigner.pinned_results = <PodSetResult*> (self.arena + entry.results)
@@ -362,23 +332,11 @@ cdef class CycleRunner:
         self.assigner.pinned_choices = NULL
         self.assigner.pinned_results = NULL
         self.take_assignment(entry)
-        at = self.last_victim[root]
-        while at != NONE:
-            self.workloads.excluded[self.victims[at].workload] = False
-            at = self.victims[at].before
+        self.victims.exclude(root, False)
         self.forest.roll_back(self.journal, mark)
         if entry.mode == MODE_FIT:
             entry.mode = MODE_DEFERRED_FIT
         return 0
-
-    cdef bint overlaps(self, Entry* entry) noexcept nogil:
-        """Whether a victim of this entry already is one of an earlier entry."""
-        cdef Target* targets = <Target*> (self.arena + entry.targets)
-        cdef Py_ssize_t i
-        for i in range(entry.target_count):
-            if self.victim_cycle[targets[i].workload] == self.cycle:
-                return True
-        return False
 
     cdef bint fits(self, Entry* entry) except -1 nogil:
         """Whether the entry fits once all victims of the cycle and its own are gone (QC-117)."""
@@ -386,9 +344,9 @@ cdef class CycleRunner:
         cdef Py_ssize_t mark = self.journal.length
         cdef Py_ssize_t i
         cdef bint fits
-        self.remove_victims(self.forest.root_of(entry.queue))
+        self.victims.take_off(self.forest.root_of(entry.queue))
         for i in range(entry.target_count):
-            if self.victim_cycle[targets[i].workload] != self.cycle:
+            if not self.victims.has(targets[i].workload):
                 self.usage.remove(targets[i].workload, targets[i].queue)
         fits = self.has_quota(entry)
         self.forest.roll_back(self.journal, mark)
@@ -402,66 +360,11 @@ cdef class CycleRunner:
                 return False
         return True
 
-    cdef int remove_victims(self, index_t root) except -1 nogil:
-        """Take the quota of a tree's victims off; the caller rolls back."""
-        cdef index_t at = self.last_victim[root]
-        while at != NONE:
-            self.usage.remove(self.victims[at].workload, self.victims[at].queue)
-            at = self.victims[at].before
-        return 0
-
     cdef int book_entry(self, Entry* entry) except -1 nogil:
         cdef ColumnUsage* usage = <ColumnUsage*> (self.arena + entry.usage)
         cdef Py_ssize_t i
         for i in range(entry.usage_count):
             self.forest.add_usage(entry.queue, usage[i].column, usage[i].amount, self.journal)
-        return 0
-
-    cdef int add_victims(self, Entry* entry) except -1 nogil:
-        """The entry's targets join the victims of the cycle (QC-129)."""
-        cdef Target* targets = <Target*> (self.arena + entry.targets)
-        cdef index_t root = self.forest.root_of(entry.queue)
-        cdef Py_ssize_t i, size
-        cdef Victim* grown
-        if self.victim_count + entry.target_count > self.victim_capacity:
-            size = 2 * (self.victim_count + entry.target_count) + 16
-            grown = <Victim*> realloc(self.victims, size * sizeof(Victim))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("victims")
-            self.victims = grown
-            self.victim_capacity = size
-        for i in range(entry.target_count):
-            self.victim_cycle[targets[i].workload] = self.cycle
-            self.victims[self.victim_count].workload = targets[i].workload
-            self.victims[self.victim_count].queue = targets[i].queue
-            self.victims[self.victim_count].before = self.last_victim[root]
-            self.last_victim[root] = <index_t> self.victim_count
-            self.victim_count += 1
-        return 0
-
-    cdef int issue(self, Entry* entry) except -1 nogil:
-        """Note the evictions to carry out; one that is under way is not issued again (QC-146)."""
-        cdef Target* targets = <Target*> (self.arena + entry.targets)
-        cdef Py_ssize_t i, size
-        cdef Eviction* grown
-        if self.eviction_count + entry.target_count > self.eviction_capacity:
-            size = 2 * (self.eviction_count + entry.target_count) + 16
-            grown = <Eviction*> realloc(self.evictions, size * sizeof(Eviction))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("evictions")
-            self.evictions = grown
-            self.eviction_capacity = size
-        for i in range(entry.target_count):
-            if self.workloads.evicted[targets[i].workload] or self.workloads.evicting[targets[i].workload]:
-                continue
-            self.workloads.evicting[targets[i].workload] = True
-            self.evictions[self.eviction_count].workload = targets[i].workload
-            self.evictions[self.eviction_count].queue = targets[i].queue
-            self.evictions[self.eviction_count].preemptor = entry.workload
-            self.evictions[self.eviction_count].reason = targets[i].reason
-            self.eviction_count += 1
         return 0
 
     cdef int reserve_capacity(self, Entry* entry) except -1 nogil:

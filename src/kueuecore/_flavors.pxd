@@ -31,6 +31,7 @@ cdef class Flavors:
     cdef public uint8_t[::1] borrows_within_cohort   # borrowWithinCohort has a policy other than Never
     cdef public uint8_t[::1] has_threshold           # it has a maxPriorityThreshold
     cdef public int64_t[::1] threshold               # valid where has_threshold
+    cdef public uint8_t[::1] topology_only           # every flavor has a topology: true also without flavors (QP-234)
     cdef public uint8_t[::1] usage_based             # admission fair sharing orders its workloads (QC-13)
 
     cdef int check(self, Py_ssize_t nodes, Py_ssize_t columns) except -1

@@ -13,7 +13,7 @@ cdef class Flavors:
     PER_NODE = (
         "next_when_borrowing", "next_when_preempting", "borrowing_first",
         "within_policy", "reclaim_policy", "borrows_within_cohort", "has_threshold", "threshold",
-        "usage_based",
+        "usage_based", "topology_only",
     )
 
     def __init__(self):

@@ -334,7 +334,7 @@ cdef class Pending:
     def put_new(self, index_t row, index_t queue, index_t local_queue, index_t namespace, index_t shape,
                 int64_t priority, int64_t timestamp, str uid not None, index_t pod_set_start, index_t pod_set_length,
                 index_t slot_start, bint invalid, int64_t generation):
-        """Write the row of a workload that was just created, without any status, and queue it: `write` and `put` in one.
+        """Write the row of a workload that was just created, without status, and queue it: `write` and `put` in one.
 
         Raises ValueError as these do.
         """

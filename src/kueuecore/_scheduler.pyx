@@ -136,10 +136,14 @@ cdef class Scheduler(CycleRunner):
 
     def preemptions(self):
         """Evictions that the cycle issued: (workload row, ClusterQueue row, reason, preemptor's row), in that order."""
-        return [
-            (self.evictions[i].workload, self.evictions[i].queue, self.evictions[i].reason, self.evictions[i].preemptor)
-            for i in range(self.eviction_count)
-        ]
+        cdef Py_ssize_t i
+        cdef list found = []
+        for i in range(self.victims.eviction_count):
+            found.append((
+                self.victims.evictions[i].workload, self.victims.evictions[i].queue,
+                self.victims.evictions[i].reason, self.victims.evictions[i].preemptor,
+            ))
+        return found
 
     def targets_of(self, Py_ssize_t refusal):
         """Rows of the victims of one head, by its place in `refusals`."""

@@ -67,6 +67,7 @@ cdef enum ReasonCode:
     REASON_EXCEEDS_MAX_QUOTA = 3     # assumed, requested, capacity
     REASON_WAITING_FOR_QUOTA = 4     # missing
     REASON_NOT_NOMINATED = 5         # a recomputation keeps to the flavors of the nomination (QP-424)
+    REASON_NO_TOPOLOGY_DATA = 6      # a ClusterQueue without flavors asks for a topology that nobody has (QP-917)
 
 # Whether pods of a class may run on a flavor (QP-421..423).
 cdef enum Eligibility:

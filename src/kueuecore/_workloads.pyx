@@ -19,7 +19,8 @@ cdef class Workloads:
     ROWS = {
         "queue": np.int32, "reserved_in": np.int32, "admitted": np.uint8,
         "evicted": np.uint8, "evicting": np.uint8, "excluded": np.uint8, "gate_closed": np.uint8,
-        "reserved_at": np.int64, "generation": np.int64, "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
+        "reserved_at": np.int64, "generation": np.int64,
+        "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
         "priority": np.int64, "timestamp": np.int64, "requeue_at": np.int64,
         "requeue_blocked": np.uint8, "invalid": np.uint8, "checks_failed": np.uint8,
         "pod_set_start": np.int32, "pod_set_length": np.int32, "slot_start": np.int32, "slot_length": np.int32,

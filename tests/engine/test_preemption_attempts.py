@@ -258,7 +258,7 @@ PROTECTED = {
             queue("lender", 0, "root", quotas({"one": {"memory": 5}})),
             held("b1", "b", {"cpu": 2, "memory": 5}, priority=-10), held("c1", "c", 4, priority=9),
         ],
-        "ask": 4,
+        "ask": 2,
         "want": ["c1"],
     },
     "within nominal means within it for every short resource": {

@@ -92,12 +92,17 @@ def test_another_requeue_keeps_the_mark() -> None:
 
 
 def test_a_later_preemptor_takes_the_mark_over() -> None:
-    """`p` is gone, `p2` preempts, and `p` comes again with a higher priority: `p2` goes first."""
-    engine = waiting_preemptor()
-    engine.delete("Workload", "default", "p")
-    add(engine, waits("p2", "q", 2))
+    """`p` finds no victims for a while and is parked. `p2` preempts, and goes first even when `p` is back."""
+    engine = started(
+        queue("q", 2, reclaim="Any"), queue("b"), held("v", "b", 2), waits("p", "q", 2, priority=9)
+    )
+    assert outcomes(cycle(engine)) == {"p": "Preempting"}
+    add(engine, queue("b", stopPolicy="Hold"))
+    assert outcomes(cycle(engine)) == {"p": "NoCandidates"}
+    add(engine, queue("b"), waits("p2", "q", 2))
     assert outcomes(cycle(engine)) == {"p2": "Preempting"}
-    add(engine, waits("p", "q", 2, priority=9))
+    release(engine)
+    assert engine.queue_state()["q"].active == ["default/p", "default/p2"]
     assert list(outcomes(cycle(engine))) == ["p2"]
 
 
@@ -111,6 +116,7 @@ FIRST = {
         "want": ["p", "other"],
     },
     "not after the preemptor changed": {"gates": PRIORITIZE, "generation": 2, "want": ["other", "p"]},
+    "not once it was deleted and came again": {"gates": PRIORITIZE, "again": True, "want": ["other", "p"]},
     "the preemptor before one that borrows less": {
         "gates": PRIORITIZE,
         "borrows": True,
@@ -131,6 +137,9 @@ def test_preemptors_are_processed_first(case: Json, fair: bool) -> None:
         waits("p", "q", 2), gates=case["gates"], fair=fair,
     )  # fmt: skip
     assert outcomes(cycle(engine)) == {"p": "Preempting"}
+    if case.get("again"):
+        engine.delete("Workload", "default", "p")
+        add(engine, waits("p", "q", 2))
     release(engine, "v")
     add(engine, waits("p", "q", 2, metadata={"generation": case.get("generation", 1)}))
     add(engine, waits("other", "other", 2, priority=9))

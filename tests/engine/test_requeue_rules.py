@@ -25,6 +25,8 @@ from tests.engine.small_cluster import (
 CLASS = 5
 """What the workloads of the class ask for; the queue `q` has 4 cpu."""
 
+BACKOFF = {"requeueState": {"count": 1, "requeueAt": "2026-01-01T00:01:00Z"}}
+
 
 def places(engine: Engine, name: str = "q") -> tuple[list[str], list[str]]:
     """Names in the heap, and of the parked."""
@@ -83,6 +85,24 @@ def test_a_class_is(case: Json) -> None:
 
 def test_strict_fifo_parks_no_class() -> None:
     assert places(parked_class(queueingStrategy="StrictFIFO")) == (["a", "b", "c"], [])
+
+
+def test_strict_fifo_parks_no_class_with_a_head_in_backoff() -> None:
+    """A resumed LocalQueue brings `a` into the heap in spite of its backoff, so that it is a head once."""
+    engine = started(
+        queue("q", 4, None, queueingStrategy="StrictFIFO"), waits("a", "q", CLASS, status=BACKOFF)
+    )
+    add(engine, local_queue("q", "q", stop="Hold"), local_queue("q", "q"), waits("b", "q", CLASS, created=9))
+    assert outcomes(cycle(engine)) == {"a": "NoFit"}
+    assert places(engine) == (["b"], ["a"])
+
+
+def test_an_update_that_changes_nothing_leaves_it_parked_without_a_class() -> None:
+    engine = parked_class(gates={"SchedulingEquivalenceHashing": False})
+    add(engine, waits("a", "q", CLASS))
+    assert places(engine) == (["b", "c"], ["a"])
+    add(engine, waits("a", "q", CLASS, metadata={"generation": 2}))
+    assert places(engine) == (["a", "b", "c"], [])
 
 
 def test_a_class_is_parked_in_its_queue_only() -> None:
@@ -211,9 +231,6 @@ def test_pops_of_an_empty_heap_leave_no_credit() -> None:
 
 
 # Backoff: whom a flush and a requeue leave parked (QC-26, QC-30).
-BACKOFF = {"requeueState": {"count": 1, "requeueAt": "2026-01-01T00:01:00Z"}}
-
-
 @pytest.mark.parametrize(("at", "want"), [(59, ([], ["a"])), (60, (["a"], []))])
 def test_a_flush_leaves_who_waits_for_a_time(at: int, want: tuple[list[str], list[str]]) -> None:
     engine = started(queue("q", 4, None), waits("a", "q", 1, status=BACKOFF))

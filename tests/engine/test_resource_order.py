@@ -87,7 +87,9 @@ def test_reasons_of_earlier_groups_are_dropped_by_a_failure() -> None:
     )  # fmt: skip
     one = cycle(engine)
     assert outcomes(one) == {"w": "NoFit"}
-    assert "memory" not in one.requeued[0].message()
+    message = one.requeued[0].message()
+    assert "insufficient quota for cpu" in message
+    assert message.count("insufficient") == 1
 
 
 # memory leads a group of cpu and memory. Only the record of the leading resource in the first pod set of a group of

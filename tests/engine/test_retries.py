@@ -22,7 +22,7 @@ def cluster(*extra: Any) -> Engine:
             o.local_queue(name, name),
             o.workload(f"parked-{name}", name, o.pod_set(cpu=99)),
         )
-    o.feed(engine, *extra)
+    o.feed(engine, o.local_queue("held", "c"), *extra)
     engine.flush(o.START, all=True)
     o.cycle(engine)
     assert engine.next_flush() is None
@@ -88,7 +88,7 @@ def test_retry_all_asks_for_every_queue() -> None:
 
 
 HELD = o.reserved(
-    o.workload_json("held", "c", o.pod_set(cpu=1)), "c", ("main", 1, {"cpu": "spot"}, {"cpu": "1"})
+    o.workload_json("held", "held", o.pod_set(cpu=1)), "c", ("main", 1, {"cpu": "spot"}, {"cpu": "1"})
 )
 GONE = {**HELD, "status": {"conditions": [o.condition("QuotaReserved", "False", "Pending")]}}
 
@@ -103,11 +103,31 @@ EVENTS: dict[str, tuple[Any, list[str]]] = {
         lambda engine: o.feed(engine, changed("c", 4, "team")),
         ["a", "b", "c"],
     ),
+    "a ClusterQueue left its cohort: the others of it wait on (QC-33)": (
+        lambda engine: o.feed(engine, changed("b")),
+        ["b"],
+    ),
     "a Cohort came": (lambda engine: o.feed(engine, o.cohort("team")), ["a", "b"]),
+    "a Cohort that nobody had described went (QC-33)": (
+        lambda engine: engine.delete("Cohort", "", "team"),
+        [],
+    ),
     "a parent Cohort came": (lambda engine: o.feed(engine, o.cohort("team", parent="top")), ["a", "b"]),
     "another Cohort came": (lambda engine: o.feed(engine, o.cohort("other")), []),
     "a reserved workload was deleted": (lambda engine: engine.delete("Workload", "default", "held"), ["c"]),
     "a reserved workload finished": (lambda engine: o.feed(engine, o.finished(HELD)), ["c"]),
+    "a reserved workload finished while its LocalQueue was held (QC-35)": (
+        lambda engine: o.feed(engine, o.local_queue("held", "c", stop="Hold"), o.finished(HELD)),
+        ["c"],
+    ),
+    "a reserved workload finished after its LocalQueue went (QC-35)": (
+        lambda engine: (engine.delete("LocalQueue", "default", "held"), o.feed(engine, o.finished(HELD))),
+        ["c"],
+    ),
+    "a reserved workload finished after its LocalQueue led elsewhere (QC-35)": (
+        lambda engine: o.feed(engine, o.local_queue("held", "a"), o.finished(HELD)),
+        ["a", "b", "c"],
+    ),
     "a reserved workload was evicted": (lambda engine: o.feed(engine, GONE), ["c"]),
     "a reserved workload was deactivated": (
         lambda engine: o.feed(engine, {**HELD, "spec": {**HELD["spec"], "active": False}}),

@@ -54,3 +54,29 @@ def test_model_imports_only_the_quantities_of_the_kernel() -> None:
 def test_links_of_the_documentation_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?://)([^)#\s]+)", (ROOT / page).read_text(encoding="utf-8"))
     assert [target for target in targets if not (ROOT / page.parent / target).exists()] == []
+
+
+def test_tests_that_the_parity_page_names_exist() -> None:
+    """A difference from upstream is held by a test, or it is a bug."""
+    page = (ROOT / "docs/parity.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page)
+    assert named
+    assert [
+        f"{file}::{test}"
+        for file, test in named
+        if not (ROOT / file).exists()
+        or (test and f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8"))
+    ] == []
+
+
+def test_every_array_of_the_kernel_is_described() -> None:
+    """docs/arrays.md names the arrays of the `.pxd` files, and no others."""
+    declared = {
+        name
+        for path in (ROOT / "src/kueuecore").glob("*.pxd")
+        for name in re.findall(
+            r"^    cdef [\w ]+\[(?::, )?::1\] (\w+)", path.read_text(encoding="utf-8"), re.M
+        )
+    }
+    page = (ROOT / "docs/arrays.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \| \[[\w, ]+\] \|.*\|.*\|.*\|$", page, re.M)) == declared

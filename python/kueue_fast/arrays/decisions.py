@@ -78,8 +78,9 @@ class Reason(NamedTuple):
     third: int
 
 
-UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR, EXCEEDS_MAX_QUOTA, WAITING_FOR_QUOTA, NOT_NOMINATED = range(6)
-"""Codes of Reason."""
+UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR = range(3)
+EXCEEDS_MAX_QUOTA, WAITING_FOR_QUOTA, NOT_NOMINATED, NO_TOPOLOGY_DATA = range(3, 7)
+"""Codes of Reason, as kueuecore's ReasonCode has them."""
 
 
 class DecisionReader:

@@ -195,7 +195,9 @@ class Layouts:
                 pods.slots,
             )
             layout.slots += pods.slots
-            shapes.append((pod_set.name, pods.shape.decode(), count, pods.request_class, pod_set.min_count, topology))
+            shapes.append(
+                (pod_set.name, pods.shape.decode(), count, pods.request_class, pod_set.min_count, topology)
+            )
         layout.shape = _encode(shapes)
 
     def use(self, layout: Layout) -> None:

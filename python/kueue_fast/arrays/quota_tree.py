@@ -92,7 +92,8 @@ class QuotaTree:
             return
         before = self.parent.get(row, NONE)
         self._attach(row, None)
-        self.explicit.discard(row)  # not before: one that is its own parent would be freed as a childless implicit one
+        # not before: one that is its own parent would be freed as a childless implicit one
+        self.explicit.discard(row)
         self._write_quotas(row, {})
         touched = {row, before} - {NONE}
         if not self.children.get(row):

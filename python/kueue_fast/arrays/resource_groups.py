@@ -27,7 +27,9 @@ def read_quotas(groups: Iterable[ResourceGroup] | None) -> Quotas:
     return {
         (flavor.name, resource.name): Quota(
             quota_value(resource.name, resource.nominal_quota),
-            None if resource.borrowing_limit is None else quota_value(resource.name, resource.borrowing_limit),
+            None
+            if resource.borrowing_limit is None
+            else quota_value(resource.name, resource.borrowing_limit),
             None if resource.lending_limit is None else quota_value(resource.name, resource.lending_limit),
         )
         for group in groups or ()
@@ -49,7 +51,9 @@ class ResourceGroups:
         """Write a ClusterQueue's groups in spec order, and its policies."""
         self._clear(row)
         written = [
-            self._write_group(row, group.covered_resources or (), [flavor.name for flavor in group.flavors or ()])
+            self._write_group(
+                row, group.covered_resources or (), [flavor.name for flavor in group.flavors or ()]
+            )
             for group in spec.resource_groups or ()
         ]
         self._of_queue[row] = written
@@ -97,7 +101,9 @@ class ResourceGroups:
         when_can_preempt = fungibility.when_can_preempt if fungibility else None
         kernel.next_when_borrowing[row] = when_can_borrow == TRY_NEXT_FLAVOR
         kernel.next_when_preempting[row] = (when_can_preempt or TRY_NEXT_FLAVOR) == TRY_NEXT_FLAVOR
-        kernel.borrowing_first[row] = bool(fungibility and fungibility.preference == PREEMPTION_OVER_BORROWING)
+        kernel.borrowing_first[row] = bool(
+            fungibility and fungibility.preference == PREEMPTION_OVER_BORROWING
+        )
         kernel.within_policy[row] = _policy(preemption.within_cluster_queue if preemption else NEVER)
         kernel.reclaim_policy[row] = _policy(preemption.reclaim_within_cohort if preemption else NEVER)
         kernel.borrows_within_cohort[row] = borrowing is not None and (borrowing.policy or NEVER) != NEVER

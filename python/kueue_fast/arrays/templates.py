@@ -1,4 +1,7 @@
-"""Pod templates to rows: requests of one pod, eligible flavors, scheduling shape. Source: QC-42, QC-61, QC-64, QP-421."""
+"""Pod templates to rows: requests of one pod, eligible flavors, scheduling shape.
+
+Source: QC-42, QC-61, QC-64, QP-421.
+"""
 
 from __future__ import annotations
 
@@ -75,13 +78,18 @@ class PodClasses:
         pod = adjust(template.pod, runtime_classes, summary)
         requests = tuple(per_pod_requests(pod, self.resources).items())
         containers = [
-            [_amounts(container.resources.requests if container.resources else None) for container in part or ()]
+            [
+                _amounts(container.resources.requests if container.resources else None)
+                for container in part or ()
+            ]
             for part in (pod.init_containers, pod.containers)
         ]
         pod_level = _amounts(pod.resources.requests) if pod.resources else None
         shape = _encode((containers, _amounts(pod.overhead), pod_level)) + template.shape
         slots = len(requests) + (0 if any(name == PODS for name, _ in requests) else 1)
-        return PodClass(pod, requests, self._request_class(requests), self._eligibility_class(pod), shape, slots)
+        return PodClass(
+            pod, requests, self._request_class(requests), self._eligibility_class(pod), shape, slots
+        )
 
     def set_flavor(self, name: str, flavor: ResourceFlavor | None) -> None:
         """A ResourceFlavor came, changed or went: rewrite its column for every class of pods."""

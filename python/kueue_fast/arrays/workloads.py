@@ -33,7 +33,7 @@ class Facts(NamedTuple):
 
 
 class Record(msgspec.Struct, gc=False):
-    """What is remembered of one workload. Not watched by the garbage collector: it is in no cycle, and there are many."""
+    """What is remembered of one workload. The garbage collector skips it: it is in no cycle, and there are many."""
 
     key: str
     namespace: str
@@ -74,7 +74,9 @@ class WorkloadRows:
         self.by_row[row] = record
         return record
 
-    def add_pending(self, record: Record, queue: int, namespace: int, shape: int, generation: int | None) -> None:
+    def add_pending(
+        self, record: Record, queue: int, namespace: int, shape: int, generation: int | None
+    ) -> None:
         """Take in a record that its maker filled, of a workload that is new and waits, and queue it."""
         layout, facts = record.layout, record.facts
         assert layout is not None and facts is not None
@@ -116,7 +118,9 @@ class WorkloadRows:
         self._free.append(record.row)
         del self.records[record.key]
 
-    def write_pending(self, record: Record, layout: Layout, queue: int, local_queue: int, facts: Facts, shape: int) -> None:
+    def write_pending(
+        self, record: Record, layout: Layout, queue: int, local_queue: int, facts: Facts, shape: int
+    ) -> None:
         """Write the row of a workload that waits. The flavor scan goes on where it was if the pod sets are the same."""
         keep = record.layout is layout and record.state == PENDING
         if not keep:
@@ -145,7 +149,9 @@ class WorkloadRows:
             keep,
         )
 
-    def write_reserved(self, record: Record, workload: Workload, layout: Layout, local_queue: int, facts: Facts) -> None:
+    def write_reserved(
+        self, record: Record, workload: Workload, layout: Layout, local_queue: int, facts: Facts
+    ) -> None:
         """Write the row of a workload whose reservation comes from the API; the caller books it.
 
         Raises InputError for an amount that cannot be read. Source: QC-62.
@@ -159,8 +165,8 @@ class WorkloadRows:
         record.local_queue = local_queue
         kernel = self.tables.workloads
         kernel.write(
-            record.row, NONE, local_queue, self.tables.namespace(record.namespace), NONE, facts.priority, facts.timestamp,
-            0, False, False, False, record.uid, layout.start, 0, record.slot_start, False,
+            record.row, NONE, local_queue, self.tables.namespace(record.namespace), NONE, facts.priority,
+            facts.timestamp, 0, False, False, False, record.uid, layout.start, 0, record.slot_start, False,
         )  # fmt: skip
         kernel.slot_length[record.row] = len(booked)
         for slot, (resource, flavor, amount) in enumerate(booked, record.slot_start):
@@ -186,7 +192,9 @@ class WorkloadRows:
                     amount = request_value(resource, quantity)
                 except ValueError as error:
                     field = f"$.status.admission.podSetAssignments[{number}].resourceUsage.{resource}"
-                    raise InputError(str(error), object=f"Workload {record_name(workload)}", field=field) from error
+                    raise InputError(
+                        str(error), object=f"Workload {record_name(workload)}", field=field
+                    ) from error
                 if left < admitted and admitted > 0:
                     amount = _divide(amount, admitted) * left
                 booked.append((resource, flavors.get(resource, ""), amount))

@@ -66,7 +66,9 @@ def _check_findings(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]
     findings = []
     absent = [name for name in names if name not in checks]
     if absent:
-        findings.append(("AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {','.join(absent)}"))
+        findings.append(
+            ("AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {','.join(absent)}")
+        )
     known = {name: checks[name] for name in names if name in checks}
     inactive = [
         name
@@ -74,27 +76,35 @@ def _check_findings(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]
         if not conditions.is_true(check.status.conditions if check.status else None, ACTIVE)
     ]
     if inactive:
-        findings.append(("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(inactive)}"))
+        findings.append(
+            ("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(inactive)}")
+        )
     multikueue = [name for name, check in known.items() if check.spec.controller_name == MULTIKUEUE]
     provisioning = [name for name, check in known.items() if check.spec.controller_name == PROVISIONING]
     if len(multikueue) > 1:
-        findings.append((
-            "MultipleMultiKueueAdmissionChecks",
-            "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, "
-            f"found: {','.join(multikueue)}",
-        ))
+        findings.append(
+            (
+                "MultipleMultiKueueAdmissionChecks",
+                "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, "
+                f"found: {','.join(multikueue)}",
+            )
+        )
     per_flavor = sorted({rule.name for rule in rules if rule.on_flavors and rule.name in multikueue})
     if per_flavor:
-        findings.append((
-            "MultiKueueAdmissionCheckAppliedPerFlavor",
-            f"Cannot specify MultiKueue AdmissionCheck per flavor, found: {','.join(per_flavor)}",
-        ))
+        findings.append(
+            (
+                "MultiKueueAdmissionCheckAppliedPerFlavor",
+                f"Cannot specify MultiKueue AdmissionCheck per flavor, found: {','.join(per_flavor)}",
+            )
+        )
     if multikueue and provisioning:
-        findings.append((
-            "MultiKueueWithProvisioningRequest",
-            "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, "
-            f"found: {','.join(multikueue)}, {','.join(provisioning)}",
-        ))
+        findings.append(
+            (
+                "MultiKueueWithProvisioningRequest",
+                "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, "
+                f"found: {','.join(multikueue)}, {','.join(provisioning)}",
+            )
+        )
     return findings
 
 
@@ -106,5 +116,7 @@ def required_checks(rules: list[AdmissionCheckStrategyRule], flavors: Collection
     if not flavors:
         return ()
     return tuple(
-        rule.name for rule in rules if not rule.on_flavors or any(flavor in flavors for flavor in rule.on_flavors)
+        rule.name
+        for rule in rules
+        if not rule.on_flavors or any(flavor in flavors for flavor in rule.on_flavors)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from heapq import heappop, heappush, heapreplace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,62 +12,114 @@ import numpy as np
 from kueue_fast.api.configuration import AdmissionFairSharing, parse_duration
 from kueue_fast.api.kueue import LocalQueue
 from kueue_fast.arrays.tables import Tables
-from kueue_fast.model.quantities import as_fraction
-from kueue_fast.model.usage_ledger import Entry, Nanos, alpha, scaled, summed, to_nanos
+from kueue_fast.errors import InputError
+from kueue_fast.model.approximate_float import approximate_float
+from kueue_fast.model.usage_ledger import (
+    Entry,
+    Nanos,
+    Remembered,
+    alpha,
+    format_nanos,
+    scaled,
+    summed,
+    to_nanos,
+)
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
-DEFAULT_HALF_LIFE = "168h"
 DEFAULT_SAMPLING_INTERVAL = "5m"
 
 
 class LocalQueueUse(NamedTuple):
-    """What a LocalQueue's status says of its past use: quantities by resource, and when they held."""
+    """What a LocalQueue's status says of its past use: nanos by resource, and when they held."""
 
     namespace: str
     name: str
     consumed: Nanos
     last_update_ns: int
 
+    def quantities(self) -> dict[str, str]:
+        """The consumption as Kubernetes quantities."""
+        return {name: format_nanos(amount) for name, amount in self.consumed.items()}
+
 
 class AdmissionFairness:
-    """The ledger of all LocalQueues, and the numbers that the kernel orders by."""
+    """The ledger of all LocalQueues, and the numbers that the kernel orders by.
+
+    A LocalQueue is followed (sampled, and its status read at first contact) while it is not stopped and leads to an
+    active ClusterQueue; its entry may exist before, since a workload can be charged at any time.
+    Raises InputError for a half life or a sampling interval that upstream refuses.
+    """
 
     def __init__(self, configuration: AdmissionFairSharing, tables: Tables) -> None:
         self._tables = tables
-        self._half_life = parse_duration(configuration.usage_half_life_time or "0s")
-        self._interval = parse_duration(configuration.usage_sampling_interval or DEFAULT_SAMPLING_INTERVAL)
+        self._half_life = _duration("usageHalfLifeTime", configuration.usage_half_life_time)
+        self._interval = _duration("usageSamplingInterval", configuration.usage_sampling_interval)
+        self._interval = self._interval or parse_duration(DEFAULT_SAMPLING_INTERVAL)
         self._resource_weights = dict(configuration.resource_weights or {})
+        self._penalty_rate = alpha(self._interval, self._half_life)
         self._entries: dict[int, Entry] = {}
         self._weights: dict[int, float] = {}
         self._names: dict[int, tuple[str, str]] = {}
         self._admitted: dict[int, Nanos] = {}
+        self._remembered: dict[int, Remembered] = {}  # statuses that no entry has accounted for yet
+        self._followed: set[int] = set()
+        self._charged: set[int] = set()  # LocalQueues with a pending penalty
+        self._untold: dict[int, LocalQueueUse] = {}  # first contacts that `sample` did not return yet
+        # (time, number) of each LocalQueue that was ever followed, once; the time may be too early, never too late.
+        self._due: list[tuple[int, int]] = []
+        self._in_due: set[int] = set()
 
     # --- LocalQueues
 
-    def set_local_queue(self, number: int, queue: LocalQueue, now_ns: int) -> None:
-        """A LocalQueue came or changed: its weight, and what its status remembers (QC-17, QC-87)."""
-        weight = queue.spec.fair_sharing.weight if queue.spec and queue.spec.fair_sharing else None
-        self._weights[number] = 1.0 if weight is None else float(as_fraction(weight))
-        self._names[number] = (queue.metadata.namespace or "", queue.metadata.name)
-        sharing = queue.status.fair_sharing if queue.status else None
-        status = sharing.admission_fair_sharing_status if sharing else None
+    def set_local_queue(self, number: int, queue: LocalQueue) -> None:
+        """A LocalQueue came or changed: its weight, and what its status remembers (QC-17, QC-87).
+
+        Raises InputError for a quantity that cannot be read; nothing has changed then.
+        """
+        namespace, name = queue.metadata.namespace or "", queue.metadata.name
+        sharing = queue.spec.fair_sharing if queue.spec else None
+        shown = queue.status.fair_sharing if queue.status else None
+        status = shown.admission_fair_sharing_status if shown else None
+        field = "$.spec.fairSharing.weight"
+        try:
+            weight = 1.0
+            if sharing is not None and sharing.weight is not None:
+                weight = approximate_float(sharing.weight)
+            field = "$.status.fairSharing.admissionFairSharingStatus.consumedResources"
+            remembered = Remembered((status.consumed_resources if status else None) or {})
+        except ValueError as error:
+            raise InputError(str(error), object=f"LocalQueue {namespace}/{name}", field=field) from error
+        self._weights[number] = weight
+        self._names[number] = namespace, name
         entry = self._entries.get(number)
-        if entry is None:
-            entry = self._entries[number] = Entry(now_ns)
-        if not entry.status_accounted:
-            entry.status_accounted = True
-            if status is not None:
-                remembered = {
-                    name: int(as_fraction(amount) * 10**9) for name, amount in (status.consumed_resources or {}).items()
-                }
-                entry.consumed = summed(entry.consumed, remembered)
+        if entry is None or not entry.status_accounted:
+            self._remembered[number] = remembered
         self.refresh(number)
+
+    def follow(self, number: int, active: bool, now_ns: int) -> None:
+        """Whether a LocalQueue takes workloads: neither stopped nor without an active ClusterQueue (QC-87)."""
+        if not active:
+            self._followed.discard(number)
+        elif number not in self._followed:
+            self._followed.add(number)
+            known = number in self._entries
+            entry = self._entry(number, now_ns)
+            entry.remember(self._remembered.pop(number, None))
+            if not known or entry.pending or now_ns - entry.last_update_ns >= self._interval:
+                self._untold[number] = self._sample(number, entry, now_ns)
+            if number not in self._in_due:
+                self._in_due.add(number)
+                heappush(self._due, (entry.last_update_ns + self._interval, number))
+            self.refresh(number)
 
     def remove_local_queue(self, number: int) -> None:
         """A LocalQueue is gone, and its accounts with it."""
+        self._followed.discard(number)
         self._entries.pop(number, None)
         self._weights.pop(number, None)
         self._names.pop(number, None)
+        self._remembered.pop(number, None)
+        self._untold.pop(number, None)
         self.refresh(number)
 
     def refresh(self, number: int) -> None:
@@ -82,22 +135,24 @@ class AdmissionFairness:
             usage[number] = 0.0 if weight > 0 else math.inf
         else:
             usage[number] = entry.usage(weight, self._resource_weights)
+        if entry is not None and entry.pending:
+            self._charged.add(number)
+        else:
+            self._charged.discard(number)
 
     # --- workloads
 
     def charge(self, number: int, workload: str, requests: Mapping[str, int], now_ns: int) -> None:
         """A workload was assumed: its entry penalty counts until it is admitted (QC-83, QC-85)."""
-        entry = self._entries.get(number)
-        if entry is None:
-            entry = self._entries[number] = Entry(now_ns)
         amounts = {name: to_nanos(name, amount) for name, amount in requests.items()}
-        entry.penalties[workload] = scaled(amounts, alpha(self._interval, self._half_life))
+        self._entry(number, now_ns).charge(workload, scaled(amounts, self._penalty_rate))
         self.refresh(number)
 
     def drop(self, number: int, workload: str) -> None:
         """A workload will never settle: its penalty is void (QC-86)."""
         entry = self._entries.get(number)
-        if entry is not None and entry.penalties.pop(workload, None) is not None:
+        if entry is not None and workload in entry.penalties:
+            entry.drop(workload)
             self.refresh(number)
 
     def count(self, number: int, usage: Mapping[str, int], sign: int) -> None:
@@ -106,28 +161,65 @@ class AdmissionFairness:
         self._admitted[number] = summed(self._admitted.get(number, {}), amounts)
 
     def settle(self, number: int, workload: str, now_ns: int) -> None:
-        """A workload was admitted: what it was charged becomes consumption (QC-86)."""
-        entry = self._entries.get(number)
-        if entry is None:
-            entry = self._entries[number] = Entry(now_ns)
+        """A workload of an existing LocalQueue was admitted: what it was charged becomes consumption (QC-86)."""
+        entry = self._entry(number, now_ns)
         entry.settle(workload, self._admitted.get(number, {}), now_ns, self._half_life)
         self.refresh(number)
 
     # --- time
 
     def next_sample(self) -> int | None:
-        """When some LocalQueue's consumption is due to be brought up to date."""
-        times = [self._entries[number].last_update_ns + self._interval for number in self._names if number in self._entries]
-        return min(times, default=None)
+        """When some LocalQueue's consumption is due to be brought up to date; never later than that."""
+        if self._untold:
+            return min(use.last_update_ns for use in self._untold.values())
+        while self._due:
+            time, number = self._due[0]
+            if number not in self._followed:
+                heappop(self._due)
+                self._in_due.remove(number)
+                continue
+            due = self._entries[number].last_update_ns + self._interval
+            if due == time:
+                return time
+            heapreplace(self._due, (due, number))
+        return None
 
     def sample(self, now_ns: int) -> list[LocalQueueUse]:
-        """Bring due LocalQueues up to date; returns what their statuses say then (QC-87)."""
-        found = []
-        for number, (namespace, name) in sorted(self._names.items()):
-            entry = self._entries.get(number)
-            if entry is None or (now_ns - entry.last_update_ns < self._interval and not entry.pending_penalty):
-                continue
-            entry.sample(self._admitted.get(number, {}), now_ns, self._half_life)
+        """Bring LocalQueues that are due or have pending penalties up to date.
+
+        Returns, by number, what their statuses say then; first contacts since the last call are among them (QC-87).
+        """
+        found, self._untold = self._untold, {}
+        for number in self._charged & self._followed:
+            found[number] = self._sample(number, self._entries[number], now_ns)
+        while (time := self.next_sample()) is not None and time <= now_ns:
+            number = self._due[0][1]
+            found[number] = self._sample(number, self._entries[number], now_ns)
+        for number in found:
             self.refresh(number)
-            found.append(LocalQueueUse(namespace, name, dict(entry.consumed), entry.last_update_ns))
-        return found
+        return [use for _, use in sorted(found.items())]
+
+    def _sample(self, number: int, entry: Entry, now_ns: int) -> LocalQueueUse:
+        entry.sample(self._admitted.get(number, {}), now_ns, self._half_life)
+        return LocalQueueUse(*self._names[number], dict(entry.consumed), now_ns)
+
+    def _entry(self, number: int, now_ns: int) -> Entry:
+        entry = self._entries.get(number)
+        if entry is None:
+            entry = self._entries[number] = Entry(now_ns)
+        return entry
+
+
+def _duration(name: str, text: str | None) -> int:
+    """Nanoseconds, 0 where nothing is given. Raises InputError for a negative one."""
+    field = f"$.admissionFairSharing.{name}"
+    try:
+        duration = parse_duration(text or "0s")
+    except ValueError as error:
+        raise InputError(str(error), object="Configuration", field=field) from error
+    if duration < 0:
+        raise InputError(f"{text} is negative", object="Configuration", field=field, expected="0s or more")
+    return duration
+
+
+__all__ = ["USAGE_BASED", "AdmissionFairness", "LocalQueueUse"]

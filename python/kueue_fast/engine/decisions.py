@@ -20,7 +20,7 @@ class Admission(NamedTuple):
 
 
 class Requeued(NamedTuple):
-    """A head that went back to its queue. `reason` is upstream's requeue reason, `outcome` ours, `words` makes the text."""
+    """A head that went back to its queue. `reason` is upstream's, `outcome` ours, `words` makes the text."""
 
     workload: str
     cluster_queue: str
@@ -50,7 +50,10 @@ class Cycle(NamedTuple):
     admitted: list[Admission]
     requeued: list[Requeued]
     changed: bool
-    """Whether it admitted or preempted something, or a flavor scan stopped elsewhere than before: else another cycle is idle."""
+    """Whether it admitted or preempted something, or a flavor scan stopped elsewhere than before.
+
+    If not, another cycle would be idle.
+    """
     preempted: list[Preemption]
     evicted: tuple[()] = ()
     replaced: tuple[()] = ()

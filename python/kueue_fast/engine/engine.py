@@ -200,7 +200,7 @@ class Engine:
         pod_sets = state.reader.pod_sets(detail)
         record.state = ASSUMED
         record.admission = (entry.name, pod_sets)
-        self._intake.charge(record, queue)
+        self._intake.accounts.charge(record, queue)
         self._words.pop(record.key, None)
         checks: tuple[str, ...] = ()
         if entry.rules:

@@ -13,6 +13,7 @@ from kueue_fast.arrays.decisions import PodSetAssignment
 from kueue_fast.arrays.layouts import Layout
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Facts, Record
+from kueue_fast.engine.local_queue_accounts import LocalQueueAccounts
 from kueue_fast.engine.state import State
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.model import conditions, times
@@ -49,6 +50,7 @@ class Intake:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        self.accounts = LocalQueueAccounts(state)
         gates = state.gates
         self._gated_by = gates.enabled("AdmissionGatedBy")
         self._boost = gates.enabled("PriorityBoost")
@@ -68,16 +70,25 @@ class Intake:
         key = f"{namespace}/{workload.metadata.name}"
         record = state.rows.records.get(key)
         status = workload.status
-        if record is None and (status is None or _says_nothing(status)) and self._take_new(workload, key, namespace):
+        if (
+            record is None
+            and (status is None or _says_nothing(status))
+            and self._take_new(workload, key, namespace)
+        ):
             return
         reached = "pending" if status is None else conditions.workload_status(workload)
         if reached == "finished":
             if record is not None:
                 self._drop(record)
             return
-        if record is not None and workload.spec.active is False:
-            self._void_penalty(record)
-        if reached != "pending" and workload.spec.active is not False and status is not None and status.admission:
+        if record is not None and workload.spec.active is False and reached == "pending":
+            self.accounts.void(record)  # while it holds a reservation, it may still be admitted (QC-86)
+        if (
+            reached != "pending"
+            and workload.spec.active is not False
+            and status is not None
+            and status.admission
+        ):
             self._reserved(record, key, workload, status.admission, reached == "admitted")
         else:
             self._pending(record, key, namespace, workload)
@@ -94,7 +105,7 @@ class Intake:
         if record is None or record.state != ASSUMED:
             return
         self.release(record)
-        self._void_penalty(record)
+        self.accounts.void(record)
         self._request_retry(record, NONE)
         record.state = PENDING
         self._place_anew(record)
@@ -148,11 +159,11 @@ class Intake:
             changed = True
         elif record.state != PENDING:
             self._evicted(record)
+            self.accounts.moved(record, local_queue)
             changed = True
         else:
             changed = record.layout is not layout or not _looks_alike(record.facts, facts)
-            if record.local_queue != local_queue:
-                self._void_penalty(record)
+            self.accounts.moved(record, local_queue)
             if record.local_queue != local_queue or state.tables.workloads.queue[record.row] != queue:
                 state.tables.pending.remove(record.row)
                 changed = True
@@ -266,11 +277,12 @@ class Intake:
         assignments = self._assignments(workload, admission)
         signature = (admission.cluster_queue, assignments)
         if record is not None and record.state != PENDING and record.admission == signature:
+            self._write_facts(record, workload)
             before, record.state = record.state, reached
             self._write_marks(record, workload)
-            self._write_facts(record, workload)
+            self.accounts.changed(record, before)
             if before != ADMITTED and admitted:
-                self._account_admission(record)
+                self.accounts.admitted(record)
             queue = state.cluster_queues.get(admission.cluster_queue)
             if queue is not None:
                 # upstream replaces the workload in its cache, which advances the generation (QP-217)
@@ -280,13 +292,16 @@ class Intake:
         layout = state.layouts.find(workload, namespace)
         facts = self.facts(workload)
         local_queue = state.local_queue_number(namespace, workload.spec.queue_name or "")
+        came_to_be_admitted = admitted and record is not None and record.state != ADMITTED
         if record is None:
             record = state.rows.add(key, namespace, workload.metadata.uid or "")
         elif record.state == PENDING:
             state.tables.pending.remove(record.row)
+            self.accounts.moved(record, local_queue)
         else:
             scaled_down = record.layout is not layout
             self.release(record)
+            self.accounts.moved(record, local_queue)
             if scaled_down:
                 self._request_retry(record, NONE)
         state.rows.write_reserved(record, workload, layout, local_queue, facts)
@@ -295,15 +310,18 @@ class Intake:
         record.queueable = False
         self.book(record)
         self._write_marks(record, workload)
-        if admitted:
-            self._account_admission(record)
+        if came_to_be_admitted:
+            self.accounts.admitted(record)
 
     def _write_facts(self, record: Record, workload: Workload) -> None:
         """Priority and queue of a workload that holds its quota may change; who waits is looked at again (QC-34)."""
         facts = self.facts(workload)
-        number = self._state.local_queue_number(workload.metadata.namespace or "", workload.spec.queue_name or "")
+        number = self._state.local_queue_number(
+            workload.metadata.namespace or "", workload.spec.queue_name or ""
+        )
         if facts == record.facts and number == record.local_queue:
             return
+        self.accounts.moved(record, number)
         before, record.facts, record.local_queue = record.facts, facts, number
         self._state.tables.workloads.write_held(record.row, number, facts.priority, facts.timestamp)
         if before is None or before.priority != facts.priority:
@@ -327,7 +345,9 @@ class Intake:
         full = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
         for number, one in enumerate(admission.pod_set_assignments or ()):
             try:
-                usage = {name: request_value(name, value) for name, value in (one.resource_usage or {}).items()}
+                usage = {
+                    name: request_value(name, value) for name, value in (one.resource_usage or {}).items()
+                }
             except ValueError as error:
                 raise InputError(
                     str(error),
@@ -336,6 +356,10 @@ class Intake:
                 ) from error
             count = full.get(one.name, 0) if one.count is None else one.count
             found.append(PodSetAssignment(one.name, count, one.flavors or {}, usage))
+        scaled = {one.name: full[one.name] for one in found if full.get(one.name, one.count) < one.count}
+        if scaled:
+            # fewer pods than were admitted hold less: such a change is one of the admission (QC-62)
+            found.append(PodSetAssignment("", 1, {}, scaled))
         if reclaimed:
             gone = {f"-{pod.name}": pod.count for pod in reclaimed}
             found.append(PodSetAssignment("", 0, {}, gone))
@@ -349,6 +373,7 @@ class Intake:
             return
         self._state.tree.refresh()
         self._state.tables.scheduler.book(record.row, queue.row)
+        self.accounts.booked(record)
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""
@@ -357,53 +382,8 @@ class Intake:
         if queue == NONE:
             return
         state.tree.refresh()
-        if state.fairness is not None and record.state == ADMITTED:
-            state.fairness.count(record.local_queue, self._held_amounts(record), -1)
+        self.accounts.releasing(record)
         self._state.tables.scheduler.release(record.row)
-
-    # --- admission fair sharing
-
-    def _account_admission(self, record: Record) -> None:
-        """A workload came to be admitted: its use counts, and its penalty is settled (QC-84, QC-86)."""
-        state = self._state
-        if state.fairness is None:
-            return
-        state.fairness.count(record.local_queue, self._held_amounts(record), 1)
-        queue = state.tables.workloads.reserved_in[record.row]
-        if queue != NONE and state.tables.flavors.usage_based[queue]:
-            state.fairness.settle(record.local_queue, record.key, state.now_ns)
-
-    def charge(self, record: Record, queue: int) -> None:
-        """A cycle assumed this workload: it pays its entry penalty where the ClusterQueue orders by use (QC-85)."""
-        state = self._state
-        if state.fairness is None or not state.tables.flavors.usage_based[queue]:
-            return
-        declared = None
-        if state.tables.scheduler.assigner.ignore_undeclared:
-            declared = {
-                name for group in state.by_row[queue].spec.resource_groups or () for name in group.covered_resources or ()
-            }
-        requests: dict[str, int] = {}
-        assert record.layout is not None
-        for pod_set, pods in zip(record.layout.pod_sets, record.layout.classes, strict=True):
-            count = pod_set.count - min(pod_set.reclaimed, pod_set.count)
-            for name, amount in pods.requests:
-                if declared is None or name in declared:
-                    requests[name] = requests.get(name, 0) + amount * count
-        state.fairness.charge(record.local_queue, record.key, requests, state.now_ns)
-
-    def _void_penalty(self, record: Record) -> None:
-        if self._state.fairness is not None:
-            self._state.fairness.drop(record.local_queue, record.key)
-
-    def _held_amounts(self, record: Record) -> dict[str, int]:
-        """What a workload holds of each resource, over all flavors."""
-        names = self._state.tables.resource_names
-        held: dict[str, int] = {}
-        for resource, _, flavor, amount in self._state.tables.workloads.slots_of(record.row):
-            if flavor >= 0:
-                held[names[resource]] = held.get(names[resource], 0) + amount
-        return held
 
     # --- ends
 
@@ -417,7 +397,7 @@ class Intake:
         state = self._state
         row = state.tables.workloads.reserved_in[record.row]
         self.release(record)
-        self._void_penalty(record)
+        self.accounts.void(record)
         state.tables.pending.remove(record.row)
         self._request_retry(record, row)
         state.rows.remove(record)
@@ -427,6 +407,8 @@ class Intake:
         state = self._state
         by_name = state.local_queues.get(self._local_queue_name(record))
         queue = state.cluster_queues.get(by_name.cluster_queue) if by_name is not None else None
-        rows = {reserved_in} | ({queue.row} if queue is not None and by_name is not None and not by_name.held else set())
+        rows = {reserved_in} | (
+            {queue.row} if queue is not None and by_name is not None and not by_name.held else set()
+        )
         for row in rows - {NONE}:
             state.retries.request(row, state.now_ns)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
     EXCEEDS_MAX_QUOTA,
-    NOT_NOMINATED,
     NOT_ELIGIBLE,
+    NO_TOPOLOGY_DATA,
+    NOT_NOMINATED,
     UNDECLARED_RESOURCE,
     Reason,
 )
@@ -25,7 +26,8 @@ NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
 NO_LONGER_FITS = "Workload no longer fits after processing another workload"
 OVERLAP = "Workload has overlapping preemption targets with another workload"
 DEFERRED = (
-    "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
+    "Workload has overlapping preemption targets with another workload,"
+    " but will fit after these preemptions complete"
 )
 GATED = "Workload requires preemption, but it's gated"
 
@@ -49,7 +51,7 @@ def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses) -
     """Why pod sets got no flavor, or none that fits now; empty if there is nothing to say. Source: QP-464."""
     by_group: dict[int, list[str]] = {}
     for reason in reasons:
-        if reason.code == AFFINITY_ERROR:
+        if reason.code in (AFFINITY_ERROR, NO_TOPOLOGY_DATA):
             name = layout.names[reason.pod_set]
             return f"failed to assign flavors to pod set {name}: {reason_text(reason, layout, classes)}"
         by_group.setdefault(reason.pod_set, []).append(reason_text(reason, layout, classes))
@@ -71,12 +73,17 @@ def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
             return classes.why_not(flavor, pods)
         except FlavorMatchError as error:
             return str(error)
+    if reason.code == NO_TOPOLOGY_DATA:
+        return "workload requires Topology, but there is no TAS cache information"
     if reason.code == NOT_NOMINATED:
-        return f"skipping flavor {flavor} as it is not found in the nomination mapping for resource {resource}"
+        return (
+            f"skipping flavor {flavor} as it is not found in the nomination mapping for resource {resource}"
+        )
     if reason.code == EXCEEDS_MAX_QUOTA:
         return (
             f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
             f"({format_amount(resource, reason.first)}) + current podset request "
             f"({format_quantity(resource, reason.second)}) > maximum capacity ({format_amount(resource, reason.third)})"
         )
-    return f"insufficient unused quota for {resource} in flavor {flavor}, {format_amount(resource, reason.first)} more needed"
+    missing = format_amount(resource, reason.first)
+    return f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"

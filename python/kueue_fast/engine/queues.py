@@ -20,7 +20,7 @@ from kueue_fast.arrays.quota_tree import Quotas
 from kueue_fast.arrays.resource_groups import read_quotas
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import PENDING, Record
-from kueue_fast.engine.activity import activity, rules_of, stopped
+from kueue_fast.engine.activity import activity, flavors_of, rules_of, stopped
 from kueue_fast.engine.admission_fair_sharing import USAGE_BASED
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.state import ClusterQueueEntry, LocalQueueEntry, State
@@ -69,6 +69,9 @@ class Queues:
         scope = spec.admission_scope
         usage_based = state.fairness is not None and scope is not None and scope.admission_mode == USAGE_BASED
         state.tables.flavors.usage_based[row] = usage_based
+        # upstream counts a ClusterQueue without flavors as one whose flavors all have topologies (QP-917)
+        topology_only = state.gates.enabled("TopologyAwareScheduling") and not flavors_of(spec)
+        state.tables.flavors.topology_only[row] = topology_only
         state.tables.pending.set_usage_based(row, usage_based)
         state.tables.pending.strict[row] = spec.queueing_strategy == "StrictFIFO"
         np.asarray(state.tables.pending.namespace_match)[row] = MISSING
@@ -81,7 +84,7 @@ class Queues:
             state.retries.request(row, state.now_ns)
 
     def delete_cluster_queue(self, name: str) -> None:
-        """A ClusterQueue is gone: its workloads stay with their LocalQueues (QC-9); reserved ones hold nothing any more."""
+        """A ClusterQueue is gone: its workloads stay with their LocalQueues (QC-9), and reserve nothing any more."""
         state = self._state
         entry = state.cluster_queues.get(name)
         if entry is None:
@@ -94,9 +97,10 @@ class Queues:
         queue = np.asarray(workloads.queue)
         queue[queue == entry.row] = NONE
         del state.cluster_queues[name]
-        for local in state.local_queues.values():
-            if local.cluster_queue == name:
-                local.row = NONE
+        leading = self._leading_to(name)
+        for local in leading:
+            local.row = NONE
+        self._follow(leading)
         del state.by_row[entry.row]
         state.groups.remove(entry.row)
         state.retries.forget(entry.row)
@@ -109,24 +113,40 @@ class Queues:
         woken = []
         for entry in entries:
             new = activity(entry.spec, state.classes.flavors, state.checks)
-            if new.active and not entry.activity.active:
+            changed = new.active != entry.activity.active
+            if new.active and changed:
                 woken.append(entry)
             entry.activity = new
             state.tree.set_active(entry.row, new.active)
+            if changed:
+                self._follow(self._leading_to(entry.name))
         state.order_is_stale = True
         return woken
 
     def _adopt(self, entry: ClusterQueueEntry) -> None:
         """Queue the workloads that waited for this ClusterQueue, and book those that hold its quota (QC-6, QP-216)."""
         state = self._state
-        leading = [local for local in state.local_queues.values() if local.cluster_queue == entry.name]
+        leading = self._leading_to(entry.name)
         for local in leading:
             state.lead(local)
+        self._follow(leading)
         numbers = [local.number for local in leading]
         self._intake.place_again(self._records_of(numbers))
         for record in state.rows.records.values():
             if record.state != PENDING and record.admission is not None and record.admission[0] == entry.name:
                 self._intake.book(record)
+
+    def _leading_to(self, cluster_queue: str) -> list[LocalQueueEntry]:
+        return [local for local in self._state.local_queues.values() if local.cluster_queue == cluster_queue]
+
+    def _follow(self, local_queues: Iterable[LocalQueueEntry]) -> None:
+        """Past use is kept up to date where a LocalQueue takes workloads (QC-87)."""
+        state = self._state
+        if state.fairness is not None:
+            for local in local_queues:
+                queue = state.cluster_queues.get(local.cluster_queue)
+                active = not local.held and queue is not None and queue.activity.active
+                state.fairness.follow(local.number, active, state.now_ns)
 
     def _matches(self, name: str, spec: ClusterQueueSpec) -> dict[str, int]:
         try:
@@ -136,7 +156,9 @@ class Queues:
                 for namespace, labels in self._state.namespace_labels.items()
             }
         except SelectorError as error:
-            raise InputError(str(error), object=f"ClusterQueue {name}", field="$.spec.namespaceSelector") from error
+            raise InputError(
+                str(error), object=f"ClusterQueue {name}", field="$.spec.namespaceSelector"
+            ) from error
 
     # --- Namespace
 
@@ -183,15 +205,18 @@ class Queues:
         target = (queue.spec.cluster_queue if queue.spec else None) or ""
         held = stopped(queue.spec.stop_policy if queue.spec else None)
         if state.fairness is not None:
-            state.fairness.set_local_queue(state.local_queue_number(*key), queue, state.now_ns)
+            state.fairness.set_local_queue(state.local_queue_number(*key), queue)
         entry = state.local_queues.get(key)
         if entry is not None and entry.cluster_queue == target and entry.held == held:
             return
         if entry is None:
-            entry = LocalQueueEntry(state.local_queue_number(*key), state.tables.namespace(key[0]), target, held)
+            entry = LocalQueueEntry(
+                state.local_queue_number(*key), state.tables.namespace(key[0]), target, held
+            )
             state.local_queues[key] = entry
         entry.cluster_queue, entry.held = target, held
         state.lead(entry)
+        self._follow([entry])
         self._intake.place_again(self._records_of([entry.number]))
 
     def delete_local_queue(self, namespace: str, name: str) -> None:

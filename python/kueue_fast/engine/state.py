@@ -18,7 +18,6 @@ from kueue_fast.engine.admission_fair_sharing import AdmissionFairness
 from kueue_fast.engine.retries import Retries
 from kueue_fast.model.features import FeatureGates
 
-
 FINAL_SHARE = "LessThanOrEqualToFinalShare"
 INITIAL_SHARE = "LessThanInitialShare"
 
@@ -37,6 +36,7 @@ class ClusterQueueEntry:
 
     @property
     def selector(self) -> LabelSelector | None:
+        """Which namespaces may use it; None is none (QC-77)."""
         return self.spec.namespace_selector
 
 
@@ -74,7 +74,8 @@ class State:
         self.local_queue_names: Names[tuple[str, str]] = Names()
         self.namespace_labels: dict[str, dict[str, str]] = {}
         self.checks: dict[str, AdmissionCheck] = {}
-        self.shapes: dict[tuple[bytes, int], int] = {}  # what scheduling equivalence sees, to the number of its class
+        # what scheduling equivalence sees, to the number of its class
+        self.shapes: dict[tuple[bytes, int], int] = {}
         self.fairness: AdmissionFairness | None = None
         sharing = configuration.admission_fair_sharing
         if sharing is not None and gates.enabled("AdmissionFairSharing"):
@@ -90,7 +91,9 @@ class State:
         scheduler.sort_by_priority = enabled("PrioritySortingWithinCohort")
         scheduler.preemptors_first = enabled("PrioritizePreemptorWorkloads")
         scheduler.recompute_on_overlap = enabled("RecomputeAssignmentUponPreemptionTargetsOverlap")
-        scheduler.preemption_gates = enabled("ConcurrentAdmission") or enabled("MultiKueueOrchestratedPreemption")
+        scheduler.preemption_gates = enabled("ConcurrentAdmission") or enabled(
+            "MultiKueueOrchestratedPreemption"
+        )
         self._configure_preemption()
         scheduler.assigner.fungibility = enabled("FlavorFungibility")
         scheduler.assigner.partial_admission = enabled("PartialAdmission")
@@ -108,7 +111,10 @@ class State:
         tournament.by_priority = enabled("PrioritySortingWithinCohort")
         fair_sharing = self.configuration.fair_sharing
         preemptor.fair_sharing = fair_sharing is not None
-        strategies = (fair_sharing.preemption_strategies if fair_sharing else None) or [FINAL_SHARE, INITIAL_SHARE]
+        strategies = (fair_sharing.preemption_strategies if fair_sharing else None) or [
+            FINAL_SHARE,
+            INITIAL_SHARE,
+        ]
         preemptor.final_share_first = strategies[0] == FINAL_SHARE
         preemptor.initial_share_second = len(strategies) > 1
 

@@ -5,7 +5,7 @@ carries the actions out, live or in the embedded cluster.
 
 Built so far: a top-level job with one Workload, from creation through evictions to the end. waitForPodsReady,
 slices, prebuilt Workloads, ancestors and the comparison of a changed job with its Workload stand in rules that
-later issues take up.
+later versions take up.
 
 Source: JS-060..079, JS-088..090, JS-140, JS-160, JS-164.
 """

@@ -112,6 +112,7 @@ class _World:
     def _delete(self, reference: str) -> None:
         old = self._existing(reference, "delete")
         del self._objects[reference]
+        self._stopping.discard(reference.removeprefix("Workload/"))
         self._engine.delete(old.KIND, old.metadata.namespace or "", old.metadata.name, self._now)
         self._signal(old.KIND)
 

@@ -2,9 +2,10 @@
 
 The clock starts at 2026-01-01T00:00:00Z, or at the latest creationTimestamp of the manifests if that is later,
 so that nothing was created in the future. At every instant, in this order: what is due happens (arrivals,
-ends), requests to move parked workloads back are carried out when their batch of a second is over, scheduling
-cycles run until they change nothing. A cycle takes no virtual time. Then the clock jumps to the next thing that
-is to happen. What a cycle evicts and has no grace period stops before the next cycle.
+ends), the past use of LocalQueues is sampled where that is due, requests to move parked workloads back are carried
+out when their batch of a second is over, scheduling cycles run until they change nothing. A cycle takes no virtual
+time. Then the clock jumps to the next thing that is to happen. What a cycle evicts and has no grace period stops
+before the next cycle. Samples alone do not keep a run going.
 
 The same manifests and options always give the same result.
 """
@@ -39,6 +40,7 @@ from kueue_fast.sim.controllers import (
     WorkloadController,
 )
 from kueue_fast.sim.input import check_jobs
+from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
 from kueue_fast.sim.observer import WorkloadObserver
 from kueue_fast.sim.options import SimulationOptions
@@ -148,13 +150,17 @@ class Simulation:
 
     def _next_time(self) -> int | None:
         due = [time for time in (self.clock.next_time(), self.engine.next_flush()) if time is not None]
-        return max(min(due), self.clock.now) if due else None
+        if not due:
+            return None
+        sampled = self.engine.next_sample()
+        return max(min(due) if sampled is None else min(*due, sampled), self.clock.now)
 
     def _instant(self) -> None:
         """All that happens at one point in time."""
         now = self.clock.now
         if self.clock.run_due():
             self._last_activity = now
+        sample(self.cluster, self.engine, now)
         flush = self.engine.next_flush()
         if flush is not None and flush <= now:
             self.engine.flush(now)
