@@ -26,6 +26,7 @@ class Flavors:
     has_threshold: Vector
     threshold: Vector
     usage_based: Vector
+    topology_only: Vector
 
     def __init__(self) -> None: ...
     def reserve(self, nodes: int, flavors: int, resources: int, eligibility_classes: int) -> None: ...

@@ -1,4 +1,7 @@
-"""Where the engine decides otherwise than upstream, or fixes an order that upstream leaves open: docs/parity.md."""
+"""Where the engine decides otherwise than upstream, fixes an order that upstream leaves open, or copies an oddity.
+
+See docs/parity.md.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +83,20 @@ def test_equal_entries_go_by_uid(names: str, make: Callable[[], Engine]) -> None
         made = o.workload(name, name, o.pod_set(cpu=1), metadata=uid)
         o.feed(engine, queue, o.local_queue(name, name), made)
     assert o.admitted_names(o.cycle(engine)) == ["b"]
+
+
+@pytest.mark.parametrize(("topology", "want"), [(True, []), (False, ["w"])])
+def test_a_queue_without_flavors(topology: bool, want: list[str]) -> None:
+    """QP-917: copied. The workload asks for nothing."""
+    engine = Engine(feature_gates={"TopologyAwareScheduling": topology})
+    o.feed(
+        engine,
+        o.namespace(),
+        o.cluster_queue("q"),
+        o.local_queue("lq", "q"),
+        o.workload("w", "lq", o.pod_set()),
+    )
+    assert o.admitted_names(o.cycle(engine)) == want
 
 
 # --- admission fair sharing

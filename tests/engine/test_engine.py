@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kueue_fast import Engine
+from kueue_fast import Engine, InputError
+from kueue_fast.api.decode import decode_object
 from tests.arrays import objects as o
 from tests.engine.simple import SPOT, cluster, usage, waiting
 
@@ -301,3 +302,39 @@ def test_backoff_ends_with_the_update_that_clears_it() -> None:
         at=60,
     )
     assert o.admitted_names(o.cycle(engine, 60)) == ["w"]
+
+
+BAD_TIMES = {
+    "a creation time that is no time": {"metadata": {"creationTimestamp": "noon"}},
+    "a reservation time that is no time": {"condition_time": "noon"},
+}
+
+
+@pytest.mark.parametrize("change", BAD_TIMES.values(), ids=BAD_TIMES)
+def test_a_bad_time_is_refused_and_nothing_is_applied(change: dict[str, Any]) -> None:
+    engine = Engine()
+    manifest: dict[str, Any] = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": "w", "namespace": "n", "uid": "u", **change.get("metadata", {})},
+        "spec": {
+            "queueName": "q",
+            "podSets": [{"name": "main", "count": 1, "template": {"spec": {"containers": []}}}],
+        },
+    }
+    if "condition_time" in change:
+        manifest["status"] = {
+            "admission": {"clusterQueue": "q", "podSetAssignments": [{"name": "main", "count": 1}]},
+            "conditions": [
+                {
+                    "type": "QuotaReserved",
+                    "status": "True",
+                    "reason": "QuotaReserved",
+                    "message": "",
+                    "lastTransitionTime": change["condition_time"],
+                }
+            ],
+        }
+    with pytest.raises(InputError, match="Workload n/w: 'noon' is not a time"):
+        engine.upsert(decode_object(manifest))
+    assert engine._state.rows.records == {}

@@ -20,6 +20,13 @@ def _who_is_next(engine: Engine) -> str:
     return str(rows[0].workload.partition("/")[2])
 
 
+def show_fewer(engine: Engine, admission: Any, **spec: Any) -> Engine:
+    """The cluster shows the reservation of `a1` without its pod."""
+    made = o.observed(A1, admission, admitted=False)
+    made["status"]["reclaimablePods"] = [{"name": "main", "count": 1}]
+    return o.feed(engine, {**made, "spec": {**made["spec"], **spec}})
+
+
 FATES: dict[str, Any] = {
     "assumed": (lambda engine, admission: None, "newer"),
     "reserved": (show, "newer"),
@@ -30,6 +37,10 @@ FATES: dict[str, Any] = {
     "evicted, and moved in the same event": (lambda e, a: evict(e, a, queueName="elsewhere"), "older"),
     "evicted, then moved": (
         lambda e, a: [evict(e, a), o.feed(e, {**A1, "spec": {**A1["spec"], "queueName": "elsewhere"}})], "older",
+    ),
+    "moved, with fewer pods": (lambda e, a: [show(e, a), show_fewer(e, a, queueName="elsewhere")], "older"),
+    "evicted, then reserved in another LocalQueue": (
+        lambda e, a: [evict(e, a), show(e, a, queueName="elsewhere")], "older",
     ),
     "moved while it holds its reservation": (lambda e, a: show(e, a, queueName="elsewhere"), "older"),
     "deactivated, the reservation gone": (lambda e, a: evict(e, a, active=False), "older"),

@@ -244,6 +244,40 @@ def test_victims_spare(case: Json) -> None:
     assert [name for name, _ in victims(decide(objects, incoming))] == case["want"]
 
 
+# Nobody has a share left but who is protected, so the own queue gives. `still` is stopped: what it holds stays.
+OWN = {
+    "rather than a queue that is back at its nominal quota": {
+        "objects": [
+            queue("a", 4, "root", **ANYBODY), queue("b", 1, "root"), held("mine", "a", 1), held("s", "still", 2),
+            *many("b", "b", 2),
+        ],
+        "ask": 2,
+        "want": [("b1", RECLAIMED), ("mine", IN_QUEUE)],
+    },
+    "rather than a borrowing queue in a cohort that does not borrow": {
+        "objects": [
+            queue("a", 4, "root", **ANYBODY), tree("x", "root", 2), queue("b", 0, "x"), held("mine", "a", 1),
+            held("s", "still", 3), *many("b", "b", 2),
+        ],
+        "ask": 1,
+        "want": [("mine", IN_QUEUE)],
+    },
+    "though its own cohort does not borrow": {
+        "objects": [
+            tree("x", "root"), queue("a", 4, "x", **ANYBODY), held("mine", "a", 1), held("s", "still", 3),
+        ],
+        "ask": 1,
+        "want": [("mine", IN_QUEUE)],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OWN.values(), ids=OWN)
+def test_the_own_queue_gives(case: Json) -> None:
+    objects = [tree("root"), queue("still", 0, "root", stopPolicy="Hold"), *case["objects"]]
+    assert victims(decide(objects, waits("in", "a", case["ask"], priority=1))) == case["want"]
+
+
 # On equal shares (QP-723): `c` directly below root, or the cohort y with `b`; `c` would be the first candidate.
 def test_a_cohort_gives_before_a_queue_of_the_same_share() -> None:
     objects = [

@@ -60,12 +60,18 @@ def test_a_reserved_workload_takes_its_use_along_to_another_local_queue() -> Non
     assert consumed(engine, 5 * 60) == {"a": {"cpu": "1"}, "b": {"cpu": "2"}}
 
 
-def test_an_admitted_workload_that_is_there_from_the_start_settles_nothing() -> None:
+def test_a_workload_that_comes_admitted_settles_nothing() -> None:
+    """It counts while it is there, at the samples only."""
     made = held("w", "q", 4, "spot")
     made["spec"]["queueName"] = "a"
-    engine = started(queue(4), local("a", cpu="8"), made)
+    engine = started(queue(4), local("a", cpu="8"))
     assert consumed(engine, 0) == {"a": {"cpu": "8"}}
+    o.feed(engine, made, at=299)
     assert consumed(engine, 5 * 60) == {"a": {"cpu": "6"}}
+    o.feed(engine, o.finished(made), at=301)
+    o.feed(engine, made, at=599)
+    o.feed(engine, o.finished(made), at=599)
+    assert consumed(engine, 10 * 60) == {"a": {"cpu": "3"}}
 
 
 CONTACT: dict[str, Any] = {

@@ -87,7 +87,13 @@ def test_times_read_back(time: datetime) -> None:
     nanoseconds = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1) * 10**9
     text = times.format(nanoseconds)
     assert text == f"{time:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0")
-    assert times.parse(text) == times.parse(text.replace("Z", "+00:00")) == nanoseconds
+    want_nanoseconds = max(-(2**63), min(nanoseconds, 2**63 - 1))
+    assert times.parse(text) == times.parse(text.replace("Z", "+00:00")) == want_nanoseconds
+
+
+def test_a_time_beyond_64_bits_comes_first_or_last() -> None:
+    assert times.parse("0001-01-02T00:00:00Z") == -(2**63)
+    assert times.parse("9999-12-31T23:59:59Z") == 2**63 - 1
 
 
 DURATIONS = {

@@ -65,6 +65,13 @@ class Intake:
 
     def upsert(self, workload: Workload) -> None:
         """A Workload was created or changed. Raises InputError naming what cannot be read; nothing is changed then."""
+        try:
+            self._upsert(workload)
+        except ValueError as error:
+            name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
+            raise InputError(str(error), object=name) from error
+
+    def _upsert(self, workload: Workload) -> None:
         state = self._state
         namespace = workload.metadata.namespace or ""
         key = f"{namespace}/{workload.metadata.name}"
@@ -276,10 +283,11 @@ class Intake:
         reached = ADMITTED if admitted else RESERVED
         assignments = self._assignments(workload, admission)
         signature = (admission.cluster_queue, assignments)
+        since = self._reserved_at(workload)
         if record is not None and record.state != PENDING and record.admission == signature:
             self._write_facts(record, workload)
             before, record.state = record.state, reached
-            self._write_marks(record, workload)
+            self._write_marks(record, workload, since)
             self.accounts.changed(record, before)
             if before != ADMITTED and admitted:
                 self.accounts.admitted(record)
@@ -309,7 +317,7 @@ class Intake:
         record.admission = signature
         record.queueable = False
         self.book(record)
-        self._write_marks(record, workload)
+        self._write_marks(record, workload, since)
         if came_to_be_admitted:
             self.accounts.admitted(record)
 
@@ -327,15 +335,21 @@ class Intake:
         if before is None or before.priority != facts.priority:
             self._request_retry(record, NONE)
 
-    def _write_marks(self, record: Record, workload: Workload) -> None:
-        """What preemption asks of a workload that holds quota: whether it stops, and since when it holds it."""
-        kernel = self._state.tables.workloads
+    def _reserved_at(self, workload: Workload) -> int:
+        """Since when a workload holds its quota; NONE where the object does not say."""
         found = workload.status.conditions if workload.status else None
         reserved = conditions.find(found, conditions.QUOTA_RESERVED)
         since = reserved.last_transition_time if reserved is not None else None
-        evicted = conditions.is_true(found, conditions.EVICTED)
+        return times.parse(since) if since else NONE
+
+    def _write_marks(self, record: Record, workload: Workload, since: int) -> None:
+        """What preemption asks of a workload that holds quota: whether it stops, and since when it holds it."""
+        kernel = self._state.tables.workloads
+        evicted = conditions.is_true(
+            workload.status.conditions if workload.status else None, conditions.EVICTED
+        )
         kernel.mark_held(
-            record.row, record.state == ADMITTED, evicted, times.parse(since) if since else NONE,
+            record.row, record.state == ADMITTED, evicted, since,
             workload.metadata.generation or 0, conditions.has_closed_preemption_gate(workload),
         )  # fmt: skip
 

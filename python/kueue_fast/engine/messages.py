@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
     EXCEEDS_MAX_QUOTA,
-    NOT_ELIGIBLE,
     NO_TOPOLOGY_DATA,
+    NOT_ELIGIBLE,
     NOT_NOMINATED,
     UNDECLARED_RESOURCE,
     Reason,

@@ -25,7 +25,7 @@ from kueue_fast.engine.admission_fair_sharing import USAGE_BASED
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.state import ClusterQueueEntry, LocalQueueEntry, State
 from kueue_fast.errors import InputError
-from kueue_fast.model.quantities import as_fraction
+from kueue_fast.model.quantities import as_double
 from kueue_fast.model.selectors import SelectorError, selects
 
 MISSING, MISMATCH, MATCHES = 0, 1, 2
@@ -265,7 +265,7 @@ def _weight(owner: str, fair_sharing: FairSharing | None) -> float:
     if fair_sharing is None or fair_sharing.weight is None:
         return 1.0
     try:
-        return float(as_fraction(fair_sharing.weight))
+        return as_double(fair_sharing.weight)
     except ValueError as error:
         raise InputError(str(error), object=owner, field="$.spec.fairSharing.weight") from error
 

@@ -51,6 +51,11 @@ def canonical_quantity(value: str | int | float) -> tuple[str, int]:
     return family, quantity.nanos
 
 
+def as_double(value: str | int | float) -> float:
+    """The double nearest to a quantity, capped at the largest one that Kubernetes keeps. Source: QP-301."""
+    return float(max(MIN, min(as_fraction(value), MAX)))
+
+
 def saturate(value: int) -> int:
     """The value, clamped to int64. Source: QP-106."""
     return MAX if value > MAX else MIN if value < MIN else value

@@ -27,6 +27,8 @@ _EXPECTED: Final = "a time such as 2026-01-31T12:00:00Z"
 def parse(text: str) -> int:
     """Nanoseconds since 1970 of an RFC 3339 time; digits after the ninth of a fraction are dropped.
 
+    What does not fit 64 bits (before 1678, after 2261) is the first or the last time that does: it still comes before or
+    after everything else.
     Raises ValueError quoting the text if it is no such time.
     """
     # The form that Kubernetes writes, by Python's own reader. That one takes more than RFC 3339 does,
@@ -41,7 +43,7 @@ def parse(text: str) -> int:
             return _parse_any(text)  # for its words
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        found = _KNOWN[text] = (since.days * _DAY + since.seconds) * SECOND
+        found = _KNOWN[text] = _fitting((since.days * _DAY + since.seconds) * SECOND)
         return found
     return _parse_any(text)
 
@@ -119,7 +121,11 @@ def _parse_any(text: str) -> int:
         offset = int(offset_hours) * 3600 + int(offset_minutes) * 60
         seconds += offset if sign == "-" else -offset
     fraction = (match.group(7) or "")[:9].ljust(9, "0")
-    return seconds * SECOND + int(fraction)
+    return _fitting(seconds * SECOND + int(fraction))
+
+
+def _fitting(nanoseconds: int) -> int:
+    return max(-(2**63), min(nanoseconds, 2**63 - 1))
 
 
 def _not_a_time(text: str, why: str = "") -> ValueError:

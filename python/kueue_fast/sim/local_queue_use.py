@@ -10,6 +10,7 @@ from kueue_fast.api.kueue import (
     LocalQueueFairSharingStatus,
     LocalQueueStatus,
 )
+from kueue_fast.api.meta import QuantityValue
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.engine import Engine
 from kueue_fast.engine.admission_fair_sharing import LocalQueueUse

@@ -99,6 +99,9 @@ class _Loader:
     def read_path(self, path: str, files_read: set[str]) -> None:
         """All manifests of a file, of a directory and those below it, or of standard input."""
         if path == STDIN:
+            if sys.stdin is None:
+                self.errors.add(InputError("cannot be read: it is closed", file="<stdin>"))
+                return
             self._read_text(sys.stdin.buffer.read(), "<stdin>", is_json=False)
             return
         if not os.path.isdir(path):
@@ -238,7 +241,8 @@ def _files(directory: str, unreadable: list[OSError]) -> list[str]:
     found = []
     for folder, _, names in os.walk(directory, onerror=unreadable.append):
         found += [os.path.join(folder, name) for name in names if name.endswith(_EXTENSIONS)]
-    return sorted(found)
+    # a pipe of that name would be waited for
+    return sorted(path for path in found if os.path.isfile(path))
 
 
 def _items(document: Document) -> Iterator[_Item | InputError]:

@@ -260,7 +260,7 @@ def queue_rows(run: FinishedRun, states: Mapping[str, QueueState]) -> list[Queue
 def fair_weight(queue: ClusterQueue) -> float:
     """Weight of a ClusterQueue in fair sharing; 1 if it says none."""
     sharing = queue.spec.fair_sharing if queue.spec is not None else None
-    return 1.0 if sharing is None or sharing.weight is None else float(quantities.as_fraction(sharing.weight))
+    return 1.0 if sharing is None or sharing.weight is None else quantities.as_double(sharing.weight)
 
 
 def admitted_amounts(recorder: Recorder) -> Counter[tuple[str | None, str, str]]:

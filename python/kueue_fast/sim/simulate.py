@@ -53,6 +53,7 @@ from kueue_fast.sim.runner import PodRunner
 __all__ = ["EPOCH", "Simulation", "simulate"]
 
 EPOCH: Final = "2026-01-01T00:00:00Z"
+LATEST_START: Final = times.parse("2200-01-01T00:00:00Z")  # far from where 64 bits of nanoseconds end
 PROGRESS_EVERY: Final = 64
 # Of one instant without an admission, and evictions of one instant, besides one for each workload: upstream has
 # states in which it never rests.
@@ -325,6 +326,14 @@ def start_time(manifests: Iterable[Manifest]) -> int:
         created = manifest.object.metadata.creation_timestamp
         if created:
             start = max(start, times.parse(created))
+            if start > LATEST_START:
+                raise InputError(
+                    f"a simulation cannot start at {created}",
+                    file=manifest.place,
+                    object=describe(manifest.object),
+                    field="$.metadata.creationTimestamp",
+                    expected="a time before the year 2200",
+                )
     return start
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kueue_fast.api.core import Taint, Toleration
 from kueue_fast.api.kueue import FairSharing
 from kueue_fast.api.meta import Condition, LabelSelector, QuantityValue
+from kueue_fast.model import times
 from kueue_fast.model.validation import names
 from kueue_fast.model.validation.field_error import (
     FieldError,
@@ -211,6 +212,15 @@ def fair_sharing(path: str, sharing: FairSharing | None) -> Iterator[FieldError]
         yield invalid(path, sharing.weight, "a weight other than 0 must be greater than 1n")
 
 
+def time(path: str, text: str | None) -> Iterator[FieldError]:
+    """A time as Kubernetes writes it."""
+    if text:
+        try:
+            times.parse(text)
+        except ValueError as error:
+            yield invalid(path, text, str(error))
+
+
 def conditions(path: str, values: Sequence[Condition] | None, bounded: bool) -> Iterator[FieldError]:
     """Conditions by the standard rules. `bounded`: at most 16, in v1beta2 only. Source: LC-104, LC-311."""
     if bounded:
@@ -226,6 +236,8 @@ def conditions(path: str, values: Sequence[Condition] | None, bounded: bool) -> 
         yield from at_least(f"{at}.observedGeneration", condition.observed_generation, 0)
         if not condition.last_transition_time:
             yield required(f"{at}.lastTransitionTime", "must be set")
+        else:
+            yield from time(f"{at}.lastTransitionTime", condition.last_transition_time)
         if not condition.reason:
             yield required(f"{at}.reason", "must be set")
         elif names.CONDITION_REASON.fullmatch(condition.reason) is None:

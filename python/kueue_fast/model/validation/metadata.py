@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.model.validation import names
-from kueue_fast.model.validation.common import annotations, each, labels
+from kueue_fast.model.validation.common import annotations, each, labels, time
 from kueue_fast.model.validation.field_error import FieldError, required
 
 NAMED_BY_LABEL = ("Namespace",)
@@ -28,6 +28,11 @@ def validate_metadata(obj: KubernetesObject) -> Iterator[FieldError]:
             yield required("metadata.namespace", f"a {obj.KIND} stands in a namespace")
         else:
             yield from each("metadata.namespace", metadata.namespace, names.label(metadata.namespace))
+    for field, text in (
+        ("creationTimestamp", metadata.creation_timestamp),
+        ("deletionTimestamp", metadata.deletion_timestamp),
+    ):
+        yield from time(f"metadata.{field}", text)
     if metadata.labels:
         yield from labels("metadata.labels", metadata.labels)
     if metadata.annotations:

@@ -54,6 +54,12 @@ def validate_workload(workload: Workload, gates: FeatureGates, v1beta2: bool) ->
         yield from _priority_boost(annotations[PRIORITY_BOOST_ANNOTATION])
 
 
+# Times of the usual form in years whose months have no odd ends here; others are asked for by the rules.
+PLAIN_TIME = re.compile(
+    r"20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
+)
+
+
 def is_plain_workload(workload: Workload, gates: FeatureGates) -> bool:
     """Whether a look at a Workload's few usual fields shows that nothing is wrong, metadata included.
 
@@ -65,6 +71,8 @@ def is_plain_workload(workload: Workload, gates: FeatureGates) -> bool:
     if (
         workload.status is not None
         or metadata.annotations
+        or metadata.deletion_timestamp
+        or (metadata.creation_timestamp and PLAIN_TIME.fullmatch(metadata.creation_timestamp) is None)
         or spec.priority_class_ref is not None
         or spec.maximum_execution_time_seconds is not None
         or spec.preemption_gates

@@ -26,6 +26,7 @@ from kueue_fast.model.validation.common import (
     one_of,
     quantities,
     quantity,
+    time,
     tolerations,
     unique,
 )
@@ -66,6 +67,7 @@ def validate_workload_status(
         yield required("status.admission", "must be set while the condition QuotaReserved is True")
     if status.requeue_state is not None:
         yield from at_least("status.requeueState.count", status.requeue_state.count, 0)
+        yield from time("status.requeueState.requeueAt", status.requeue_state.requeue_at)
     if status.reclaimable_pods:
         yield from _reclaimable_pods(status.reclaimable_pods, counts)
     if status.admission_checks:
