@@ -84,13 +84,12 @@ cdef class CycleRunner:
         with nogil:
             self.take_heads(now)                                   # 1 heads, 2 nominate
             if self.preemptor.fair_sharing:                        # 3 order, 4 process: each choice sees the last
-                self.tournament.start(self.entries, self.entry_count)
+                self.tournament.start(self.entries, self.arena, self.entry_count)
                 i = self.tournament.pop(self.entries, self.arena, self.entry_count)
                 while i >= 0:
                     self.order[self.nominated_count] = <index_t> i
                     self.nominated_count += 1
                     self.process(&self.entries[i])
-                    self.tournament.note_change(self.entries[i].queue)
                     i = self.tournament.pop(self.entries, self.arena, self.entry_count)
             else:
                 for i in range(self.entry_count):

@@ -1,10 +1,10 @@
-"""Tournaments. A standing depends on the usage along its own path only, so it is kept until that changes."""
+"""Tournaments. After an entry is processed only the nodes over its ClusterQueue have new standings: one way up a pop."""
 
-from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
 from kueuecore._amount cimport sub
 from kueuecore._forest cimport Forest
+from kueuecore._heaps cimport ChildHeaps
 from kueuecore._journal cimport Journal
 from kueuecore._order cimport Entry
 from kueuecore._share cimport Shares, compare
@@ -13,18 +13,17 @@ from kueuecore._usage cimport ColumnUsage
 from kueuecore._workloads cimport Workloads
 
 
-cdef class Tournament:
-    """Hands out the entries of a cycle one by one, looking at shares anew for each."""
+cdef class Tournament(ChildHeaps):
+    """Hands out the entries of a cycle one by one, each after a look at the usage that the earlier ones left."""
 
     def __cinit__(self):
         self.entry_of = NULL
-        self.changed_at = self.computed_at = NULL
-        self.standings = NULL
-        self.node_capacity = self.standing_capacity = self.entry_capacity = 0
+        self.standing = NULL
+        self.capacity = 0
 
     def __init__(self, Forest forest not None, Workloads workloads not None, Shares shares not None,
                  Journal journal not None):
-        self.forest = forest
+        ChildHeaps.__init__(self, forest)
         self.workloads = workloads
         self.shares = shares
         self.journal = journal
@@ -34,150 +33,112 @@ cdef class Tournament:
 
     def __dealloc__(self):
         free(self.entry_of)
-        free(self.changed_at)
-        free(self.computed_at)
-        free(self.standings)
+        free(self.standing)
 
-    cdef int start(self, Entry* entries, Py_ssize_t count) except -1 nogil:
-        """Take in the entries of a cycle."""
+    cdef int start(self, Entry* entries, char* arena, Py_ssize_t count) except -1 nogil:
+        """Take in the nominated entries of a cycle: each stands for its ClusterQueue, winners for their cohorts."""
         cdef Py_ssize_t size = self.forest.parent.shape[0]
-        cdef Py_ssize_t i, levels
+        cdef Py_ssize_t i
         cdef index_t node
-        cdef bint enough = True
         self.shares.reserve()
-        if size > self.node_capacity:
+        self.clear()
+        if size > self.capacity:
             self.entry_of = <index_t*> realloc(self.entry_of, size * sizeof(index_t))
-            self.changed_at = <int64_t*> realloc(self.changed_at, size * sizeof(int64_t))
-            enough = self.entry_of != NULL and self.changed_at != NULL
-            self.node_capacity = size
-        self.levels = 1
+            self.standing = <Standing*> realloc(self.standing, size * sizeof(Standing))
+            if self.entry_of == NULL or self.standing == NULL:
+                with gil:
+                    raise MemoryError("tournament")
+            self.capacity = size
+        self.entries = entries
+        self.arena = arena
+        self.last = NONE
+        self.next_entry = 0
         for i in range(count):
-            levels = 1
-            node = self.forest.parent[entries[i].queue]
-            while node != NONE:
-                levels += 1
-                node = self.forest.parent[node]
-            if levels > self.levels:
-                self.levels = levels
-        if count > self.entry_capacity:
-            self.computed_at = <int64_t*> realloc(self.computed_at, count * sizeof(int64_t))
-            enough = enough and self.computed_at != NULL
-            self.entry_capacity = count
-        if count * self.levels > self.standing_capacity:
-            self.standings = <Standing*> realloc(self.standings, count * self.levels * sizeof(Standing))
-            enough = enough and self.standings != NULL
-            self.standing_capacity = count * self.levels
-        if not enough:
-            with gil:
-                raise MemoryError("tournament")
-        for i in range(self.node_capacity):
-            self.entry_of[i] = NONE
-            self.changed_at[i] = 0
+            if entries[i].nominated:
+                self.add_leaf(entries[i].queue)
+            else:
+                self.entry_of[entries[i].queue] = NONE
+        self.lay_out()
+        for i in range(self.node_count):
+            self.entry_of[self.nodes[i]] = NONE
         for i in range(count):
-            self.computed_at[i] = -1
             if entries[i].nominated:
                 self.entry_of[entries[i].queue] = <index_t> i
-        self.clock = 0
-        self.next_entry = 0
+        for i in range(self.node_count):
+            node = self.nodes[i]
+            if not self.forest.is_queue[node]:
+                self.entry_of[node] = self.entry_of[self.top(node)]
+            self.compute(node)
+            self.push(node)
         return 0
 
     cdef Py_ssize_t pop(self, Entry* entries, char* arena, Py_ssize_t count) except -2 nogil:
         """The next entry to process, -1 when there is none left; trees one after the other (QC-110)."""
-        cdef index_t queue, winner
+        cdef index_t queue
         self.entries = entries
         self.arena = arena
-        self.clock += 1
+        if self.last != NONE:
+            self.step_down(self.last)
         while self.next_entry < count:
             queue = entries[self.next_entry].queue
             if self.entry_of[queue] == NONE:
                 self.next_entry += 1
                 continue
-            if self.forest.parent[queue] == NONE:
-                winner = self.entry_of[queue]
-            else:
-                winner = self.winner_below(self.forest.root_of(queue))
-            self.entry_of[entries[winner].queue] = NONE
-            return winner
+            queue = self.entry_of[self.forest.root_of(queue)]
+            self.last = entries[queue].queue
+            return queue
+        self.last = NONE
         return -1
 
-    cdef void note_change(self, index_t node) noexcept nogil:
-        """Usage was booked in a ClusterQueue: standings that pass it or a cohort over it are stale."""
-        while node != NONE:
-            self.changed_at[node] = self.clock
-            node = self.forest.parent[node]
-
-    cdef index_t winner_below(self, index_t cohort) except -2 nogil:
-        """The entry that wins at a cohort, NONE if none is left below it (QC-112)."""
-        cdef index_t child = self.forest.first_child[cohort]
-        cdef index_t best = NONE, candidate
-        while child != NONE:
-            if self.forest.is_queue[child]:
-                candidate = self.entry_of[child]
-                if candidate != NONE and self.is_stale(candidate):
-                    self.compute(candidate)
+    cdef int step_down(self, index_t queue) except -1 nogil:
+        """The entry of a ClusterQueue was processed: others stand for the cohorts over it, on the new usage (QC-111)."""
+        cdef index_t node = queue
+        cdef index_t above
+        self.entry_of[node] = NONE
+        while True:
+            above = self.forest.parent[node]
+            if above == NONE:
+                return 0
+            if self.entry_of[node] == NONE:
+                self.remove(node)
             else:
-                candidate = self.winner_below(child)
-            if candidate != NONE and (best == NONE or self.beats(candidate, best, cohort)):
-                best = candidate
-            child = self.forest.next_sibling[child]
-        return best
+                self.compute(node)
+                self.reorder(node)
+            node = above
+            self.entry_of[node] = self.entry_of[self.top(node)] if self.length[node] > 0 else NONE
 
-    cdef bint is_stale(self, index_t entry) noexcept nogil:
-        cdef index_t node = self.entries[entry].queue
-        if self.computed_at[entry] < 0:
-            return True
-        while self.forest.parent[node] != NONE:
-            if self.changed_at[node] >= self.computed_at[entry]:
-                return True
-            node = self.forest.parent[node]
-        return False
-
-    cdef int compute(self, index_t entry) except -1 nogil:
-        """Standings of an entry at all levels below the root, with its usage added (QC-111)."""
-        cdef Entry* e = &self.entries[entry]
-        cdef ColumnUsage* usage = <ColumnUsage*> (self.arena + e.usage)
-        cdef Standing* standing = &self.standings[entry * self.levels]
+    cdef int compute(self, index_t node) except -1 nogil:
+        """Standing of the entry that stands for a node: the node's share with the entry's usage added."""
+        cdef Entry* entry = &self.entries[self.entry_of[node]]
+        cdef ColumnUsage* usage = <ColumnUsage*> (self.arena + entry.usage)
+        cdef Standing* standing = &self.standing[node]
         cdef Py_ssize_t mark = self.journal.length
         cdef Py_ssize_t i
-        cdef index_t node = e.queue
-        if self.workloads.reserved_in[e.workload] == NONE:
-            for i in range(e.usage_count):
-                self.forest.add_usage(e.queue, usage[i].column, usage[i].amount, self.journal)
-        while self.forest.parent[node] != NONE:
-            standing.share = self.shares.of(node)
-            standing.borrows_requested = False
-            for i in range(e.usage_count):
-                if (
-                    usage[i].amount > 0 and self.forest.has_subtree[node, usage[i].column]
-                    and sub(self.forest.usage[node, usage[i].column], self.forest.subtree[node, usage[i].column]) > 0
-                ):
-                    standing.borrows_requested = True
-            standing += 1
-            node = self.forest.parent[node]
+        if self.workloads.reserved_in[entry.workload] == NONE:
+            for i in range(entry.usage_count):
+                self.forest.add_usage(entry.queue, usage[i].column, usage[i].amount, self.journal)
+        standing.share = self.shares.of(node)
+        standing.borrows_requested = False
+        for i in range(entry.usage_count):
+            if (
+                usage[i].amount > 0 and self.forest.has_subtree[node, usage[i].column]
+                and sub(self.forest.usage[node, usage[i].column], self.forest.subtree[node, usage[i].column]) > 0
+            ):
+                standing.borrows_requested = True
         self.forest.roll_back(self.journal, mark)
-        self.computed_at[entry] = self.clock
         return 0
 
-    cdef Standing* standing(self, index_t entry, index_t cohort) noexcept nogil:
-        """Standing of an entry at the child of `cohort` on its path."""
-        cdef index_t node = self.entries[entry].queue
-        cdef Py_ssize_t level = 0
-        while self.forest.parent[node] != cohort:
-            node = self.forest.parent[node]
-            level += 1
-        return &self.standings[entry * self.levels + level]
-
-    cdef bint beats(self, index_t a, index_t b, index_t cohort) noexcept nogil:
-        """Whether entry `a` goes before `b` at a cohort; equals by uid."""
-        cdef Standing* of_a = self.standing(a, cohort)
-        cdef Standing* of_b = self.standing(b, cohort)
-        cdef index_t x = self.entries[a].workload, y = self.entries[b].workload
+    cdef bint goes_before(self, index_t a, index_t b) noexcept nogil:
+        """Whether the entry of child `a` goes before that of its sibling `b` (QC-112); equals by uid."""
+        cdef Entry* of_a = &self.entries[self.entry_of[a]]
+        cdef Entry* of_b = &self.entries[self.entry_of[b]]
+        cdef index_t x = of_a.workload, y = of_b.workload
         cdef int order
-        if self.preemptors_first and self.entries[a].is_preemptor != self.entries[b].is_preemptor:
-            return self.entries[a].is_preemptor
-        if self.non_borrowing_first and of_a.borrows_requested != of_b.borrows_requested:
-            return of_b.borrows_requested
-        order = compare(of_a.share, of_b.share)
+        if self.preemptors_first and of_a.is_preemptor != of_b.is_preemptor:
+            return of_a.is_preemptor
+        if self.non_borrowing_first and self.standing[a].borrows_requested != self.standing[b].borrows_requested:
+            return self.standing[b].borrows_requested
+        order = compare(self.standing[a].share, self.standing[b].share)
         if order != 0:
             return order < 0
         if self.by_priority and self.workloads.priority[x] != self.workloads.priority[y]:

@@ -169,6 +169,10 @@ VICTIMS: dict[str, Any] = {
     "by priority within a LocalQueue": {
         "held": [in_local("h1", "high", priority=5), in_local("h2", "high", priority=4)], "want": ["h2"],
     },
+    "with fair sharing, too": {
+        "held": [in_local("l", "low", priority=0), in_local("h", "high", priority=5)], "fair": {"fairSharing": {}},
+        "want": ["h"],
+    },
     "by priority without the mode": {
         "held": [in_local("l", "low", priority=0), in_local("h", "high", priority=5)], "scope": None, "want": ["l"],
     },
@@ -182,7 +186,7 @@ VICTIMS: dict[str, Any] = {
 def test_the_victim_is(case: Any) -> None:
     engine = started(
         queue(2, scope=case.get("scope", MODE), preemption={"withinClusterQueue": "LowerPriority"}), *USED,
-        *case["held"], waits("w", "in", priority=10), sharing=case.get("sharing", SAMPLED),
+        *case["held"], waits("w", "in", priority=10), sharing=case.get("sharing", SAMPLED), **case.get("fair", {}),
     )  # fmt: skip
     assert [name for name, _ in victims(o.cycle(engine))] == case["want"]
 

@@ -111,15 +111,17 @@ class Queues:
         """Judge again whether ClusterQueues admit; returns those that became active (QP-205)."""
         state = self._state
         woken = []
+        turned = set()
         for entry in entries:
             new = activity(entry.spec, state.classes.flavors, state.checks)
-            changed = new.active != entry.activity.active
-            if new.active and changed:
+            if new.active != entry.activity.active:
+                turned.add(entry.name)
+            if new.active and not entry.activity.active:
                 woken.append(entry)
             entry.activity = new
             state.tree.set_active(entry.row, new.active)
-            if changed:
-                self._follow(self._leading_to(entry.name))
+        if turned:
+            self._follow(local for local in state.local_queues.values() if local.cluster_queue in turned)
         state.order_is_stale = True
         return woken
 
