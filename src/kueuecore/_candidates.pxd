@@ -30,6 +30,7 @@ cdef struct Candidate:
     index_t ancestor         # lowest cohort over it and the preemptor; NONE in the preemptor's ClusterQueue
     int32_t list             # List
     bint sorted_by_use       # scratch of sort_by_use
+    bint put_off             # scratch of the fair search: kept for its second strategy
     bint evicted             # condition Evicted: it stops already, so it comes first
     int64_t priority
     int64_t reserved_at      # later ones first

@@ -14,7 +14,7 @@ cdef class ChildHeaps:
     cdef readonly Forest forest
     cdef uint8_t* live           # [node] takes part
     cdef index_t* position       # [node] index in the heap of its parent, NONE while it is in none
-    cdef index_t* start          # [node] first place of a cohort's heap in `items`
+    cdef index_t* first_place          # [node] first place of a cohort's heap in `items`
     cdef index_t* length         # [node] children that are in its heap
     cdef Py_ssize_t node_capacity
     cdef index_t* nodes          # [node_count] nodes that take part, each before its parent

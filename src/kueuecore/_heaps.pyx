@@ -13,7 +13,7 @@ cdef class ChildHeaps:
 
     def __cinit__(self):
         self.live = NULL
-        self.position = self.start = self.length = self.nodes = self.items = NULL
+        self.position = self.first_place = self.length = self.nodes = self.items = NULL
         self.node_capacity = self.node_count = 0
 
     def __init__(self, Forest forest not None):
@@ -22,7 +22,7 @@ cdef class ChildHeaps:
     def __dealloc__(self):
         free(self.live)
         free(self.position)
-        free(self.start)
+        free(self.first_place)
         free(self.length)
         free(self.nodes)
         free(self.items)
@@ -35,12 +35,12 @@ cdef class ChildHeaps:
         if size > self.node_capacity:
             self.live = <unsigned char*> realloc(self.live, size)
             self.position = <index_t*> realloc(self.position, size * sizeof(index_t))
-            self.start = <index_t*> realloc(self.start, size * sizeof(index_t))
+            self.first_place = <index_t*> realloc(self.first_place, size * sizeof(index_t))
             self.length = <index_t*> realloc(self.length, size * sizeof(index_t))
             self.nodes = <index_t*> realloc(self.nodes, size * sizeof(index_t))
             self.items = <index_t*> realloc(self.items, size * sizeof(index_t))
             enough = (
-                self.live != NULL and self.position != NULL and self.start != NULL
+                self.live != NULL and self.position != NULL and self.first_place != NULL
                 and self.length != NULL and self.nodes != NULL and self.items != NULL
             )
             if not enough:
@@ -76,7 +76,7 @@ cdef class ChildHeaps:
                 self.length[above] += 1
         for i in range(self.node_count):
             node = self.nodes[i]
-            self.start[node] = end
+            self.first_place[node] = end
             end += self.length[node]
             self.length[node] = 0
 
@@ -109,14 +109,14 @@ cdef class ChildHeaps:
 
     cdef index_t top(self, index_t cohort) noexcept nogil:
         """The first child of a cohort, NONE without any."""
-        return self.items[self.start[cohort]] if self.length[cohort] > 0 else NONE
+        return self.items[self.first_place[cohort]] if self.length[cohort] > 0 else NONE
 
     cdef void push(self, index_t node) noexcept nogil:
         """Put a node in the heap of its parent; a root is in none."""
         cdef index_t above = self.forest.parent[node]
         if above == NONE:
             return
-        self.items[self.start[above] + self.length[above]] = node
+        self.items[self.first_place[above] + self.length[above]] = node
         self.position[node] = self.length[above]
         self.length[above] += 1
         self.sift_up(above, self.position[node])
@@ -130,9 +130,9 @@ cdef class ChildHeaps:
         at = self.position[node]
         self.position[node] = NONE
         self.length[above] -= 1
-        last = self.items[self.start[above] + self.length[above]]
+        last = self.items[self.first_place[above] + self.length[above]]
         if last != node:
-            self.items[self.start[above] + at] = last
+            self.items[self.first_place[above] + at] = last
             self.position[last] = at
             self.reorder(last)
 
@@ -145,7 +145,7 @@ cdef class ChildHeaps:
         self.sift_down(above, self.position[node])
 
     cdef void sift_up(self, index_t cohort, index_t at) noexcept nogil:
-        cdef index_t* items = self.items + self.start[cohort]
+        cdef index_t* items = self.items + self.first_place[cohort]
         cdef index_t moving = items[at]
         cdef index_t above
         while at > 0:
@@ -159,7 +159,7 @@ cdef class ChildHeaps:
         self.position[moving] = at
 
     cdef void sift_down(self, index_t cohort, index_t at) noexcept nogil:
-        cdef index_t* items = self.items + self.start[cohort]
+        cdef index_t* items = self.items + self.first_place[cohort]
         cdef index_t length = self.length[cohort]
         cdef index_t moving = items[at]
         cdef index_t below = 2 * at + 1
