@@ -1,5 +1,6 @@
 from typing_extensions import disjoint_base
 
+from kueuecore._fairorder import FairOrder
 from kueuecore._preempt import Preemptor
 
 @disjoint_base
@@ -7,3 +8,6 @@ class FairPreemptor(Preemptor):
     final_share_first: bool
     initial_share_second: bool
     preempt_within_nominal: bool
+
+    @property
+    def order(self) -> FairOrder: ...

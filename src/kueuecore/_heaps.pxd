@@ -1,7 +1,7 @@
 """Binary heaps of the children of each cohort, for what looks for the best child again and again.
 
-Only the nodes on the ways from the leaves that were added up to their roots take part, so a look costs what they cost and
-not what the tree has. A node goes before another as a subclass says.
+Only the nodes on the ways from the leaves that were added up to their roots take part, so a look costs what they cost
+and not what the tree has. A node goes before another as a subclass says.
 """
 
 from libc.stdint cimport int32_t, uint8_t
@@ -14,7 +14,7 @@ cdef class ChildHeaps:
     cdef readonly Forest forest
     cdef uint8_t* live           # [node] takes part
     cdef index_t* position       # [node] index in the heap of its parent, NONE while it is in none
-    cdef index_t* first_place          # [node] first place of a cohort's heap in `items`
+    cdef index_t* first_place    # [node] first place of a cohort's heap in `items`
     cdef index_t* length         # [node] children that are in its heap
     cdef Py_ssize_t node_capacity
     cdef index_t* nodes          # [node_count] nodes that take part, each before its parent

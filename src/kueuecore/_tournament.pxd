@@ -1,4 +1,4 @@
-"""The order of entries under fair sharing: at each level of a tree the lowest share after admission wins (QC-109..113)."""
+"""The order of entries under fair sharing: at each level the lowest share after admission wins (QC-109..113)."""
 
 from libc.stdint cimport uint8_t
 

@@ -1,4 +1,4 @@
-"""Tournaments. After an entry is processed only the nodes over its ClusterQueue have new standings: one way up a pop."""
+"""Tournaments. After an entry is processed only nodes over its ClusterQueue have new standings: one way up a pop."""
 
 from libc.stdlib cimport free, realloc
 
@@ -91,7 +91,7 @@ cdef class Tournament(ChildHeaps):
         return -1
 
     cdef int step_down(self, index_t queue) except -1 nogil:
-        """The entry of a ClusterQueue was processed: others stand for the cohorts over it, on the new usage (QC-111)."""
+        """The entry of a ClusterQueue was processed: others stand for cohorts over it, on the new usage (QC-111)."""
         cdef index_t node = queue
         cdef index_t above
         self.entry_of[node] = NONE

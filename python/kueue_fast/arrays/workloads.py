@@ -6,8 +6,6 @@ Source: QC-2, QC-59..62.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 
 from kueue_fast.api.kueue import Admission, Workload
@@ -21,7 +19,7 @@ PENDING, ASSUMED, RESERVED, ADMITTED = range(4)
 """How far a workload is: ASSUMED was admitted in a cycle and not yet seen with its reservation."""
 
 
-class Facts(NamedTuple):
+class Facts(msgspec.Struct, frozen=True, gc=False):
     """What of a pending workload matters to its place in the queue (QC-27)."""
 
     priority: int

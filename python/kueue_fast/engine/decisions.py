@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
 from kueue_fast.arrays.decisions import PodSetAssignment
 
 __all__ = ["Admission", "Cycle", "PodSetAssignment", "Preemption", "Requeued"]
 
 
-class Admission(NamedTuple):
+class Admission(msgspec.Struct, frozen=True, gc=False):
     """A workload that got its quota. With `checks` it is reserved only, until these AdmissionChecks are ready."""
 
     workload: str
@@ -33,7 +35,7 @@ class Requeued(NamedTuple):
         return self.words()
 
 
-class Preemption(NamedTuple):
+class Preemption(msgspec.Struct, frozen=True, gc=False):
     """An eviction that a cycle issued. `cluster_queue` is the victim's, `reason` upstream's (QP-704)."""
 
     workload: str

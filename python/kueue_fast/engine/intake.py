@@ -384,6 +384,7 @@ class Intake:
         assert record.admission is not None
         queue = self._state.cluster_queues.get(record.admission[0])
         if queue is None:
+            self._state.unbooked.setdefault(record.admission[0], set()).add(record.key)
             return
         self._state.tree.refresh()
         self._state.tables.scheduler.book(record.row, queue.row)

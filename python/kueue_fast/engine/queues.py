@@ -92,6 +92,7 @@ class Queues:
         for record in state.rows.records.values():
             if record.admission is not None and record.admission[0] == name:
                 self._intake.release(record)
+                state.unbooked.setdefault(name, set()).add(record.key)
         state.tables.pending.close_queue(entry.row)
         workloads = state.tables.workloads
         queue = np.asarray(workloads.queue)
@@ -133,13 +134,20 @@ class Queues:
             state.lead(local)
         self._follow(leading)
         numbers = [local.number for local in leading]
-        self._intake.place_again(self._records_of(numbers))
-        for record in state.rows.records.values():
-            if record.state != PENDING and record.admission is not None and record.admission[0] == entry.name:
+        if numbers:
+            self._intake.place_again(self._records_of(numbers))
+        for key in sorted(state.unbooked.pop(entry.name, ())):
+            record = state.rows.records.get(key)
+            if (
+                record is not None
+                and record.state != PENDING
+                and record.admission is not None
+                and record.admission[0] == entry.name
+            ):
                 self._intake.book(record)
 
     def _leading_to(self, cluster_queue: str) -> list[LocalQueueEntry]:
-        return [local for local in self._state.local_queues.values() if local.cluster_queue == cluster_queue]
+        return list(self._state.leading.get(cluster_queue, {}).values())
 
     def _follow(self, local_queues: Iterable[LocalQueueEntry]) -> None:
         """Past use is kept up to date where a LocalQueue takes workloads (QC-87)."""
@@ -216,6 +224,8 @@ class Queues:
                 state.local_queue_number(*key), state.tables.namespace(key[0]), target, held
             )
             state.local_queues[key] = entry
+        state.leading.get(entry.cluster_queue, {}).pop(entry.number, None)
+        state.leading.setdefault(target, {})[entry.number] = entry
         entry.cluster_queue, entry.held = target, held
         state.lead(entry)
         self._follow([entry])
@@ -226,6 +236,7 @@ class Queues:
         state = self._state
         entry = state.local_queues.pop((namespace, name), None)
         if entry is not None:
+            state.leading.get(entry.cluster_queue, {}).pop(entry.number, None)
             if state.fairness is not None:
                 state.fairness.remove_local_queue(entry.number)
             self._intake.place_again(self._records_of([entry.number]))

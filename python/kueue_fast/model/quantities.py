@@ -53,7 +53,7 @@ def canonical_quantity(value: str | int | float) -> tuple[str, int]:
 
 def as_double(value: str | int | float) -> float:
     """The double nearest to a quantity, capped at the largest one that Kubernetes keeps. Source: QP-301."""
-    return float(max(MIN, min(as_fraction(value), MAX)))
+    return float(max(Fraction(MIN), min(as_fraction(value), Fraction(MAX))))
 
 
 def saturate(value: int) -> int:

@@ -27,8 +27,8 @@ _EXPECTED: Final = "a time such as 2026-01-31T12:00:00Z"
 def parse(text: str) -> int:
     """Nanoseconds since 1970 of an RFC 3339 time; digits after the ninth of a fraction are dropped.
 
-    What does not fit 64 bits (before 1678, after 2261) is the first or the last time that does: it still comes before or
-    after everything else.
+    What does not fit 64 bits (before 1678, after 2261) is the first or the last time that does: it still comes
+    before or after everything else.
     Raises ValueError quoting the text if it is no such time.
     """
     # The form that Kubernetes writes, by Python's own reader. That one takes more than RFC 3339 does,
