@@ -145,7 +145,7 @@ cdef class CycleRunner:
             entry.mode = MODE_NO_FIT
             entry.borrowing = 0
             entry.result_count = entry.choice_count = entry.usage_count = entry.reason_count = 0
-            entry.target_count = 0
+            entry.targets = entry.target_count = 0
             entry.scan_before = self.scan_mark(workload)
             entry.is_preemptor = self.pending.is_preemptor(queue, workload)
             entry.nominated = not self.refuse(entry)

@@ -368,6 +368,16 @@ REFUSED: dict[str, tuple[str, str, str | None, str, str]] = {
         "'\\x01'",
         "control",
     ),
+    "aliases that expand without bound": (
+        HEADER
+        + "a0: &a0 [x]\n"
+        + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)),
+        "config.yaml",
+        None,
+        "more than 100000 values",
+        "one",
+    ),
+    "a list that contains itself": (HEADER + "a: &a [*a]", "config.yaml", None, "nested", "YAML"),
     "a list as a key": (HEADER + "? [a]\n: 1", "config.yaml:3", None, "unhashable key", "YAML"),
 }
 

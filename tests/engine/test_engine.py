@@ -128,6 +128,39 @@ def test_forgetting_an_assumed_workload_frees_its_quota_and_queues_it() -> None:
     assert usage(engine) == 3000
 
 
+def test_a_forgotten_workload_does_not_wait_with_the_parked_ones_of_its_class() -> None:
+    engine, made, _ = assumed()
+    o.feed(engine, {**made, "metadata": {**made["metadata"], "name": "v", "uid": "v"}})
+    o.cycle(engine)
+    assert waiting(engine) == ([], ["v"])
+    engine.forget("default/w")
+    assert waiting(engine) == (["w"], ["v"])
+
+
+# What came of a workload while its admission was on its way: whether it waits once that could not be written.
+LATE: dict[str, tuple[dict[str, Any], bool]] = {
+    "deactivated": ({"active": False}, False),
+    "moved to a queue that does not exist": ({"queueName": "elsewhere"}, False),
+    "another priority": ({"priority": 7}, True),
+}
+
+
+@pytest.mark.parametrize("case", LATE.values(), ids=LATE)
+def test_an_update_that_came_while_assumed_counts_when_the_admission_is_forgotten(case: Any) -> None:
+    change, want_waits = case
+    engine, made, _ = assumed()
+    o.feed(engine, {**made, "spec": {**made["spec"], **change}})
+    engine.forget("default/w")
+    assert usage(engine) == 0
+    assert waiting(engine) == ((["w"], []) if want_waits else ([], []))
+
+
+def test_a_workload_recreated_under_another_uid_is_another_one() -> None:
+    engine, made, _ = assumed()
+    o.feed(engine, {**made, "metadata": {**made["metadata"], "uid": "another"}})
+    assert (usage(engine), waiting(engine)) == (0, (["w"], []))
+
+
 # What happens to an admitted workload of 3 cpu: usage after it, and whether it waits.
 ENDS: dict[str, tuple[Any, int, bool]] = {
     "finished": (lambda made: o.finished(made), 0, False),

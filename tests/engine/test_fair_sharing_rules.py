@@ -292,6 +292,12 @@ def test_a_cohort_gives_before_a_queue_of_the_same_share() -> None:
 WEIGHTLESS = {
     "not what a queue with a weight borrowed": {"b": "1", "used": 1, "ask": 1, "want": []},
     "what another of weight 0 borrowed more of": {"b": "0", "used": 1, "ask": 1, "want": [("b1", SHARED)]},
+    "also twice, as long as it has no more": {
+        "b": "0",
+        "used": 1,
+        "ask": 2,
+        "want": [("b1", SHARED), ("b2", SHARED)],
+    },
     "its nominal quota from anybody": {"b": "1", "used": 0, "ask": 1, "want": [("b1", RECLAIMED)]},
 }
 

@@ -77,15 +77,25 @@ def test_a_queue_that_is_resumed_counts_again() -> None:
         assert order_of_admission(cycle(engine)) == [names[each] for each in want]
 
 
-# The level of one entry `a` below x below root, shown by whether it goes before `b`, which borrows from y (height 1) at
-# priority 9 or -9: equal level, then priority.
+# The level of `a` (2 cpu) below x, seen by whether it goes before `b`, which borrows from y (level 1) at some priority.
 FITTING = {
-    "within nominal is before any borrowing": {"objects": [queue("a", 2, "x")], "want": "ab"},
-    "the cohort that holds it": {"objects": [queue("a", 0, "x"), tree("x", "root", 2)], "want": "ba"},
+    "within nominal: before any borrowing": {"objects": [queue("a", 2, "x")], "b": 9, "want": "ab"},
+    "the cohort holds it: as high as y": {"objects": [queue("a", 0, "x"), tree("x", "root", 2)], "b": 9, "want": "ba"},
+    "the cohort holds it: as low as y": {"objects": [queue("a", 0, "x"), tree("x", "root", 2)], "b": -9, "want": "ab"},
     "what the queue keeps for itself is not asked of the cohort": {
-        "objects": [queue("a", (1, None, 0), "x"), tree("x", "root", 1)], "want": "ba",
+        "objects": [queue("a", (1, None, 0), "x"), tree("x", "root", 1)], "b": -9, "want": "ab",
     },
-    "the whole tree": {"objects": [queue("a", 0, "x"), queue("lender", 2, "root")], "want": "ba"},
+    "what the cohort uses counts": {
+        "objects": [
+            queue("a", 0, "x"), tree("x", "root", 2), queue("a2", 0, "x"), queue("lender", 2, "root"),
+            held("u", "a2", 1),
+        ],
+        "b": -9,
+        "want": "ba",
+    },
+    "only the whole tree holds it": {
+        "objects": [queue("a", 0, "x"), queue("lender", 2, "root")], "b": -9, "want": "ba",
+    },
 }  # fmt: skip
 
 
@@ -93,6 +103,6 @@ FITTING = {
 def test_the_level_of(case: Json) -> None:
     engine = started(
         tree("root"), tree("x", "root"), tree("y", "root", 5), queue("b", 0, "y"), *case["objects"],
-        waits("a", "a", 2), waits("b", "b", 1, priority=9), held("full", "b", 0),
+        waits("a", "a", 2), waits("b", "b", 1, priority=case["b"]),
     )  # fmt: skip
     assert "".join(order_of_admission(cycle(engine))) == case["want"]

@@ -384,14 +384,15 @@ def test_the_flavor_whose_victims_are_elsewhere(case: Json) -> None:
     assert victims(decide(objects, waits("in", "q", 2, priority=1))) == case["want"]
 
 
-def test_one_victim_at_home_makes_a_flavor_preempting() -> None:
+@pytest.mark.parametrize("stops", [False, True], ids=["the last one", "the first one"])
+def test_one_victim_at_home_makes_a_flavor_preempting(stops: bool) -> None:
     """On `one` victims are at home and elsewhere, on `two` elsewhere only: that is better."""
     both = quotas({"one": {"cpu": 3}, "two": {"cpu": 3}})
+    try_next = {"whenCanPreempt": "TryNextFlavor"}
     objects = [
-        queue("q", 0, "all", both, within="LowerPriority", reclaim="Any",
-              flavorFungibility={"whenCanPreempt": "TryNextFlavor"}),
+        queue("q", 0, "all", both, within="LowerPriority", reclaim="Any", flavorFungibility=try_next),
         queue("b", 0, "all", quotas({"one": {"cpu": 0}, "two": {"cpu": 0}})),
-        held("b1", "b", 2, "one"), held("y", "q", 1, "one"), held("b2", "b", 3, "two"),
+        held("b1", "b", 2, "one"), held("y", "q", 1, "one", evicted=stops), held("b2", "b", 3, "two"),
     ]  # fmt: skip
     assert victims(decide(objects, waits("in", "q", 3, priority=1))) == [("b2", RECLAIMED)]
 

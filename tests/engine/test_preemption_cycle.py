@@ -345,6 +345,7 @@ def test_an_eviction_under_way(case: Json) -> None:
     one = cycle(engine)
     assert (victims(one), outcomes(one)) == (case["want"], {"p": "Preempting"})
     assert "Pending the preemption of 1 workload(s)" in one.requeued[0].message()
+    assert one.changed is bool(case["want"])
 
 
 def test_an_eviction_under_way_serves_another_preemptor() -> None:

@@ -241,6 +241,22 @@ def test_no_candidates_keeps_the_scan_and_tries_the_next_flavor_at_once() -> Non
     assert flavors_of(cycle(engine)) == {"w": "two"}
 
 
+# Without preserving, a later generation outdates the record of the previous cycle too: upstream's reason for the gate.
+GENERATION = {
+    "with the gate": {"gates": {}, "then": [bare_cohort("all")], "want": "Admitted"},
+    "without it": {"gates": {PRESERVE: False}, "then": [bare_cohort("all")], "want": "NoCandidates"},
+    "without it, and without an event": {"gates": {PRESERVE: False}, "then": [], "want": "Admitted"},
+}
+
+
+@pytest.mark.parametrize("case", GENERATION.values(), ids=GENERATION)
+def test_a_later_generation_in_the_next_cycle(case: Json) -> None:
+    engine = without_joint_victims(waits("w", "q", {"cpu": 5, "memory": 5}, priority=1), gates=case["gates"])
+    assert outcomes(cycle(engine)) == {"w": "NoCandidates"}
+    add(engine, *case["then"])
+    assert outcomes(cycle(engine)) == {"w": case["want"]}
+
+
 def test_the_last_flavor_makes_the_scan_start_over() -> None:
     """Nominated with `two`, the last one, it lost it; the next scan begins at `one`, which is free now."""
     engine = started(

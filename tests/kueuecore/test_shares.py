@@ -70,6 +70,10 @@ CASES: dict[str, tuple[dict[str, Row], tuple[float, bool]]] = {
     "the exact double": (
         {"all": cohort(quota={"one/cpu": 1}), "q": queue("all", {"one/cpu": 2}, {"one/cpu": 3})}, (1000.0 / 3, True),
     ),
+    "first times a thousand, then divided: the other order is another double": (
+        {"all": cohort(quota={"one/cpu": 9}), "q": queue("all", {"one/cpu": 0}, {"one/cpu": 1})},
+        (1 * 1000.0 / 9, True),
+    ),
     "the product is rounded before the quotient": (
         {"all": cohort(quota={"one/cpu": 2**60 - 2}), "q": queue("all", {"one/cpu": 1}, {"one/cpu": 2**59 + 2})},
         (float(2**59 + 1) * 1000.0 / float(2**60 - 1), True),
@@ -87,6 +91,13 @@ CASES: dict[str, tuple[dict[str, Row], tuple[float, bool]]] = {
     "the larger of two resources": (
         {"all": cohort(quota={"one/cpu": 9, "one/gpu": 3}),
          "q": queue("all", {"one/cpu": 1, "one/gpu": 1}, {"one/cpu": 3, "one/gpu": 2})},
+        (250.0, True),
+    ),
+    "the larger of two resources, the other way round": (
+        {
+            "all": cohort(quota={"one/cpu": 3, "one/gpu": 9}),
+            "q": queue("all", {"one/cpu": 1, "one/gpu": 1}, {"one/cpu": 2, "one/gpu": 3}),
+        },
         (250.0, True),
     ),
     "a flavor without a quota entry has no part in it": (
@@ -132,6 +143,11 @@ CASES: dict[str, tuple[dict[str, Row], tuple[float, bool]]] = {
     ),
     "flavors of the whole tree can be lent, also those that it has no entry for": (
         {"all": cohort(quota={"one/cpu": 4, "two/cpu": 4}), "q": queue("all", {"one/cpu": 0}, {"one/cpu": 2})},
+        (250.0, True),
+    ),
+    "also those that its cohort has no entry for": (
+        {"root": cohort(quota={"one/cpu": 4, "two/cpu": 4}), "mid": cohort("root"),
+         "q": queue("mid", {"one/cpu": 0}, {"one/cpu": 2})},
         (250.0, True),
     ),
     "an unlimited lender makes a tiny share": (

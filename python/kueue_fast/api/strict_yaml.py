@@ -15,6 +15,7 @@ from kueue_fast.errors import InputError
 
 FLOAT = re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$|^[-+]?\.(inf|Inf|INF)$")
 FLOAT_FIRST = list("-+0123456789.")
+MOST_VALUES = 100_000
 DROPPED_TAGS = ("tag:yaml.org,2002:timestamp",)
 
 
@@ -76,7 +77,7 @@ def parse_document(data: bytes, file: str) -> Any:
         message = "a byte that is not UTF-8"
         raise InputError(message, file=f"{file}:{line}", expected="UTF-8 text") from None
     try:
-        document = _parse(text)
+        return _plain(_parse(text), "$", file, _Budget())
     except DuplicateKey as error:
         place = file if error.line is None else f"{file}:{error.line}"
         message = f"field {error.key!r} stands twice"
@@ -95,7 +96,6 @@ def parse_document(data: bytes, file: str) -> Any:
         raise InputError("nested too deeply", file=file, expected="YAML or JSON") from None
     except (yaml.YAMLError, ValueError) as error:
         raise InputError(str(error), file=file, expected="one YAML or JSON document") from None
-    return _plain(document, "$", file)
 
 
 def _parse(text: str) -> Any:
@@ -119,11 +119,27 @@ def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _plain(value: Any, path: str, file: str) -> Any:
+class _Budget:
+    """How many values a document may still have, aliases counted as often as they stand for something."""
+
+    def __init__(self) -> None:
+        self.left = MOST_VALUES
+
+    def spend(self, values: int) -> None:
+        self.left -= values
+        if self.left < 0:
+            raise ValueError(f"aliases expand to more than {MOST_VALUES} values")
+
+
+def _plain(value: Any, path: str, file: str, budget: _Budget) -> Any:
     if isinstance(value, dict):
-        return {_key(key, path, file): _plain(item, f"{path}.{key}", file) for key, item in value.items()}
+        budget.spend(len(value))
+        return {
+            _key(key, path, file): _plain(item, f"{path}.{key}", file, budget) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [_plain(item, f"{path}[{index}]", file) for index, item in enumerate(value)]
+        budget.spend(len(value))
+        return [_plain(item, f"{path}[{index}]", file, budget) for index, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"found {value}", file=file, field=path, expected="a finite number")
     return value

@@ -47,6 +47,8 @@ class Record(msgspec.Struct, gc=False):
     slot_length: int = 0
     admission: tuple[str, object] | None = None
     """Of a reserved one: ClusterQueue, and assignments to compare."""
+    late: Workload | None = None
+    """Of an assumed one: how the object looks by now, in case the admission cannot be written."""
 
 
 class WorkloadRows:

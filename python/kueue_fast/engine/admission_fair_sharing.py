@@ -27,6 +27,8 @@ from kueue_fast.model.usage_ledger import (
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
 DEFAULT_SAMPLING_INTERVAL = "5m"
+SHORTEST_PACE_NS = 1_000_000_000
+"""Samples of a LocalQueue are no closer than this, however short the configured interval: so often are they due."""
 
 
 class LocalQueueUse(NamedTuple):
@@ -55,6 +57,7 @@ class AdmissionFairness:
         self._half_life = _duration("usageHalfLifeTime", configuration.usage_half_life_time)
         self._interval = _duration("usageSamplingInterval", configuration.usage_sampling_interval)
         self._interval = self._interval or parse_duration(DEFAULT_SAMPLING_INTERVAL)
+        self._pace = max(self._interval, SHORTEST_PACE_NS)
         self._resource_weights = dict(configuration.resource_weights or {})
         self._penalty_rate = alpha(self._interval, self._half_life)
         self._entries: dict[int, Entry] = {}
@@ -105,11 +108,11 @@ class AdmissionFairness:
             known = number in self._entries
             entry = self._entry(number, now_ns)
             entry.remember(self._remembered.pop(number, None))
-            if not known or entry.pending or now_ns - entry.last_update_ns >= self._interval:
+            if not known or entry.pending or now_ns - entry.last_update_ns >= self._pace:
                 self._untold[number] = self._sample(number, entry, now_ns)
             if number not in self._in_due:
                 self._in_due.add(number)
-                heappush(self._due, (entry.last_update_ns + self._interval, number))
+                heappush(self._due, (entry.last_update_ns + self._pace, number))
             self.refresh(number)
 
     def remove_local_queue(self, number: int) -> None:
@@ -178,7 +181,7 @@ class AdmissionFairness:
                 heappop(self._due)
                 self._in_due.remove(number)
                 continue
-            due = self._entries[number].last_update_ns + self._interval
+            due = self._entries[number].last_update_ns + self._pace
             if due == time:
                 return time
             heapreplace(self._due, (due, number))

@@ -76,6 +76,9 @@ class Intake:
         namespace = workload.metadata.namespace or ""
         key = f"{namespace}/{workload.metadata.name}"
         record = state.rows.records.get(key)
+        if record is not None and workload.metadata.uid not in (None, "", record.uid):
+            self._drop(record)  # deleted and created again, and nobody saw it being gone
+            record = None
         status = workload.status
         if (
             record is None
@@ -107,7 +110,7 @@ class Intake:
             self._drop(record)
 
     def forget(self, key: str) -> None:
-        """An assumed admission could not be written: the workload waits again (QC-136)."""
+        """An assumed admission could not be written: the workload waits again, as it looks by now (QC-136)."""
         record = self._state.rows.records.get(key)
         if record is None or record.state != ASSUMED:
             return
@@ -116,6 +119,9 @@ class Intake:
         self._request_retry(record, NONE)
         record.state = PENDING
         self._place_anew(record)
+        if record.late is not None:
+            late, record.late = record.late, None
+            self.upsert(late)
 
     def retry(self, key: str) -> None:
         """Look again at the ClusterQueue of this workload's LocalQueue."""
@@ -151,7 +157,8 @@ class Intake:
     def _pending(self, record: Record | None, key: str, namespace: str, workload: Workload) -> None:
         state = self._state
         if record is not None and record.state == ASSUMED:
-            return  # an older version of the object: the reservation is on its way
+            record.late = workload  # the reservation is on its way, unless it cannot be written
+            return
         layout = state.layouts.find(workload, namespace)
         self._check_supported(workload, layout)
         facts = self.facts(workload)
@@ -224,7 +231,7 @@ class Intake:
             raise Unsupported("topology-aware scheduling comes in a later version")
 
     def _place_anew(self, record: Record) -> None:
-        """Rebuild the row of a workload whose slots held a reservation, and queue it."""
+        """Rebuild the row of a workload whose slots held a reservation, and queue it, whatever its class (QC-136)."""
         state = self._state
         layout, facts = record.layout, record.facts
         assert layout is not None and facts is not None
@@ -232,7 +239,7 @@ class Intake:
         queue = state.queue_row(*self._local_queue_name(record))
         state.rows.write_pending(record, layout, queue, record.local_queue, facts, self._shape(layout, facts))
         if queue != NONE and record.queueable:
-            state.tables.pending.put(record.row, state.now_ns, True)
+            state.tables.pending.put_back(record.row)
 
     def place_again(self, records: Iterable[Record]) -> None:
         """The queue that these workloads name came, was resumed, or leads elsewhere now (QC-6, QC-8, QC-29)."""
@@ -286,7 +293,7 @@ class Intake:
         since = self._reserved_at(workload)
         if record is not None and record.state != PENDING and record.admission == signature:
             self._write_facts(record, workload)
-            before, record.state = record.state, reached
+            before, record.state, record.late = record.state, reached, None
             self._write_marks(record, workload, since)
             self.accounts.changed(record, before)
             if before != ADMITTED and admitted:
@@ -315,6 +322,7 @@ class Intake:
         state.rows.write_reserved(record, workload, layout, local_queue, facts)
         record.state = reached
         record.admission = signature
+        record.late = None
         record.queueable = False
         self.book(record)
         self._write_marks(record, workload, since)

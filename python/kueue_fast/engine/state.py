@@ -71,8 +71,10 @@ class State:
         self.cluster_queues: dict[str, ClusterQueueEntry] = {}
         self.by_row: dict[int, ClusterQueueEntry] = {}
         self.local_queues: dict[tuple[str, str], LocalQueueEntry] = {}
-        self.leading: dict[str, dict[int, LocalQueueEntry]] = {}  # ClusterQueue name to the LocalQueues that name it
-        self.unbooked: dict[str, set[str]] = {}  # ClusterQueue that is missing to workloads with a reservation in it
+        # ClusterQueue name to the LocalQueues that name it
+        self.leading: dict[str, dict[int, LocalQueueEntry]] = {}
+        # ClusterQueue that is missing to workloads with a reservation in it
+        self.unbooked: dict[str, set[str]] = {}
         self.local_queue_names: Names[tuple[str, str]] = Names()
         self.namespace_labels: dict[str, dict[str, str]] = {}
         self.checks: dict[str, AdmissionCheck] = {}

@@ -36,6 +36,7 @@ INDEXED = "Indexed"
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 MANAGED_LABELS = ("job-name", "controller-uid", JOB_NAME_LABEL, "batch.kubernetes.io/controller-uid")
 INTEGER = re.compile(r"[+-]?[0-9]+")
+MOST_DIGITS = 10
 TRUE_WORDS = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 FALSE_WORDS = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -204,7 +205,10 @@ def parse_int(text: str) -> int | None:
     """A decimal integer of 32 bits as Go's Atoi reads it: no spaces, no underscores."""
     if not INTEGER.fullmatch(text):
         return None
-    value = int(text)
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > MOST_DIGITS:
+        return None
+    value = int(f"-0{digits}" if text.startswith("-") else f"0{digits}")
     return value if -(2**31) <= value < 2**31 else None
 
 

@@ -7,6 +7,7 @@ last bit. Source: QC-14.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -47,5 +48,8 @@ def approximate_float(value: str | int | float) -> float:
 
 
 def nanos_to_float(nanos: int) -> float:
-    """The double of a quantity that is kept with nine places, as every product with a double is."""
-    return float(nanos) * NANO
+    """The double of a quantity that is kept with nine places, as every product with a double is; infinite beyond."""
+    try:
+        return float(nanos) * NANO
+    except OverflowError:
+        return math.copysign(math.inf, nanos)

@@ -6,6 +6,7 @@ An amount is an int in the kernel's unit: cpu in milli, everything else whole (Q
 from __future__ import annotations
 
 from collections.abc import Container
+from fractions import Fraction
 from typing import Final
 
 from kueuecore._quantity import UNLIMITED, as_fraction, parse, quota_value, request_value

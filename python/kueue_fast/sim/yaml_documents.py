@@ -340,7 +340,7 @@ def read_json(text: str) -> Document | Problem:
     return Document(0, line, value, (), text, 0, 0)
 
 
-_STEP: Final = re.compile(r"\[(\d+)\]|\[\"?([^\]\"]+)\"?\]|\.?([^.\[\]]+)")
+_STEP: Final = re.compile(r"\[(\d{1,9})\]|\[\"?([^\]\"]+)\"?\]|\.?([^.\[\]]+)")
 
 
 @lru_cache(maxsize=1)
