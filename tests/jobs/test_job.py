@@ -110,6 +110,7 @@ COUNTS: dict[str, tuple[dict[str, Any], dict[str, str], int, int | None]] = {
     "more completions than parallelism": ({"parallelism": 2, "completions": 5}, {}, 2, None),
     "no pods": ({"parallelism": 0}, {}, 0, None),
     "a minimum": ({"parallelism": 5}, {MIN: "2"}, 5, 2),
+    "a minimum of more digits than Python reads": ({"parallelism": 5}, {MIN: "9" * 5000}, 5, None),
     "a minimum that is no number": ({"parallelism": 5}, {MIN: "2 "}, 5, None),
 }
 
