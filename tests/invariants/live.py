@@ -108,7 +108,7 @@ class LiveCluster:
 
     def follow(self, cycle: Cycle) -> None:
         """What the controllers do about the decisions; victims stop a second apart, or when they are told to."""
-        for admission in sorted(cycle.admitted):
+        for admission in sorted(cycle.admitted, key=lambda one: one.workload):
             self.admissions[admission.workload] = admission
             self._see(admitted(self.workloads[admission.workload], admission, self.now))
         decided_at = self.now
