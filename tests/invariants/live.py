@@ -113,7 +113,7 @@ class LiveCluster:
             self._see(admitted(self.workloads[admission.workload], admission, self.now))
         decided_at = self.now
         self.now += SECOND
-        for number, one in enumerate(sorted(cycle.preempted)):
+        for number, one in enumerate(sorted(cycle.preempted, key=lambda one: one.workload)):
             self.now += SECOND if number else 0
             victim = preempted(self.workloads[one.workload], one.reason, "Preempted", decided_at)
             status = victim.status
