@@ -1,4 +1,4 @@
-"""One run of our engine in its own process: a scenario line on standard input, decisions and time as JSON out.
+"""Our engine in its own process: scenario lines on standard input, decisions and time as a line of JSON for each.
 
 The output has the form of the peer's: `{"name", "steps", "cycleNs", "cycles"}`, or `{"name", "unsupported"}`.
 """
@@ -11,17 +11,18 @@ from kueue_fast.sim.conformance import CycleTimer, replay
 
 
 def main() -> int:
-    """Replays the line; an error of the input is a traceback, since only benchmarks write it."""
-    scenario = json.loads(sys.stdin.readline())
-    timer = CycleTimer()
-    result = {"name": scenario["name"]}
-    try:
-        result["steps"] = replay(scenario, timer)
-    except Unsupported as error:
-        result["unsupported"] = str(error)
-    else:
-        result |= {"cycleNs": timer.spent_ns, "cycles": timer.cycles}
-    print(json.dumps(result))
+    """Replays each line; an error of the input is a traceback, since only benchmarks write it."""
+    for line in sys.stdin:
+        scenario = json.loads(line)
+        timer = CycleTimer()
+        result = {"name": scenario["name"]}
+        try:
+            result["steps"] = replay(scenario, timer)
+        except Unsupported as error:
+            result["unsupported"] = str(error)
+        else:
+            result |= {"cycleNs": timer.spent_ns, "cycles": timer.cycles}
+        print(json.dumps(result))
     return 0
 
 
