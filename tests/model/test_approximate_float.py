@@ -42,3 +42,8 @@ def test_the_double_of(case: tuple[str | int | float, float]) -> None:
 def test_what_is_no_quantity_is_refused() -> None:
     with pytest.raises(ValueError, match="1x"):
         approximate_float("1x")
+
+
+def test_a_quantity_beyond_every_double_is_infinite() -> None:
+    assert approximate_float("9" * 450) == float("inf")
+    assert approximate_float("-" + "9" * 450) == float("-inf")

@@ -52,4 +52,4 @@ def nanos_to_float(nanos: int) -> float:
     try:
         return float(nanos) * NANO
     except OverflowError:
-        return math.copysign(math.inf, nanos)
+        return math.inf if nanos > 0 else -math.inf
