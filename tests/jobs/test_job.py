@@ -296,6 +296,11 @@ RECLAIM: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         {"completedIndexes": "x,3-2,1-y,,7-9,2"},
         1,
     ),
+    "indexes of more digits than Python reads": (
+        {"parallelism": 4, "completions": 4, "completionMode": "Indexed"},
+        {"completedIndexes": "9" * 5000 + ",0-" + "9" * 5000 + ",2"},
+        1,
+    ),
     "counters of an indexed job do not count": (
         {"parallelism": 4, "completions": 4, "completionMode": "Indexed"},
         {"succeeded": 3},

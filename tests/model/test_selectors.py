@@ -12,7 +12,6 @@ from kueue_fast.model.selectors import (
     aggregate,
     label_selector_problems,
     node_matches_terms,
-    parse_int64,
     selects,
 )
 
@@ -211,24 +210,3 @@ AGGREGATES: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize(("messages", "want"), AGGREGATES.values(), ids=AGGREGATES)
 def test_aggregate(messages: list[str], want: str) -> None:
     assert aggregate(messages) == want
-
-
-INTEGERS: dict[str, int | None] = {
-    "0": 0,
-    "-5": -5,
-    "+5": 5,
-    "007": 7,
-    "9223372036854775807": 2**63 - 1,
-    "-9223372036854775808": -(2**63),
-    "9223372036854775808": None,
-    "": None,
-    " 1": None,
-    "1_0": None,
-    "1.0": None,
-    "٣": None,
-}
-
-
-@pytest.mark.parametrize(("text", "want"), INTEGERS.items())
-def test_parse_int64(text: str, want: int | None) -> None:
-    assert parse_int64(text) == want

@@ -5,7 +5,6 @@ Source: JS-252..261, section 11.1 of the job rules.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -25,6 +24,7 @@ from kueue_fast.jobs.pod_set_info import (
     restore_template,
 )
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.model.integers import parse_int32, parse_int64
 from kueue_fast.model.validation.field_error import FieldError, invalid
 
 __all__ = ["BatchJob"]
@@ -35,8 +35,6 @@ STOPPING = "kueue.x-k8s.io/stopping"
 INDEXED = "Indexed"
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 MANAGED_LABELS = ("job-name", "controller-uid", JOB_NAME_LABEL, "batch.kubernetes.io/controller-uid")
-INTEGER = re.compile(r"[+-]?[0-9]+")
-MOST_DIGITS = 10
 TRUE_WORDS = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 FALSE_WORDS = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -55,7 +53,7 @@ class BatchJob:
         errors = []
         path = f"metadata.annotations[{MIN_PARALLELISM}]"
         if MIN_PARALLELISM in annotations:
-            minimum = parse_int(annotations[MIN_PARALLELISM])
+            minimum = parse_int32(annotations[MIN_PARALLELISM])
             count = pods_count(job.spec)
             if minimum is None:
                 errors.append(invalid(path, annotations[MIN_PARALLELISM], "must be an integer"))
@@ -191,7 +189,7 @@ def pods_count(spec: JobSpec) -> int:
 def min_parallelism(metadata: ObjectMeta) -> int | None:
     """Least parallelism that partial admission may give; None without the annotation, or when it is no number."""
     text = (metadata.annotations or {}).get(MIN_PARALLELISM)
-    return None if text is None else parse_int(text)
+    return None if text is None else parse_int32(text)
 
 
 def set_parallelism(spec: JobSpec, count: int, metadata: ObjectMeta) -> None:
@@ -199,17 +197,6 @@ def set_parallelism(spec: JobSpec, count: int, metadata: ObjectMeta) -> None:
     spec.parallelism = count
     if (metadata.annotations or {}).get(COMPLETIONS_EQUAL_PARALLELISM) in TRUE_WORDS:
         spec.completions = count
-
-
-def parse_int(text: str) -> int | None:
-    """A decimal integer of 32 bits as Go's Atoi reads it: no spaces, no underscores."""
-    if not INTEGER.fullmatch(text):
-        return None
-    digits = text.lstrip("+-").lstrip("0")
-    if len(digits) > MOST_DIGITS:
-        return None
-    value = int(f"-0{digits}" if text.startswith("-") else f"0{digits}")
-    return value if -(2**31) <= value < 2**31 else None
 
 
 def clean_template(template: PodTemplateSpec) -> PodTemplateSpec:
@@ -267,8 +254,6 @@ def intervals(lists: tuple[str | None, ...], completions: int) -> Iterator[tuple
     for text in lists:
         for part in (text or "").split(","):
             low, dash, high = part.partition("-")
-            if not INTEGER.fullmatch(low) or (dash and not INTEGER.fullmatch(high)):
-                continue
-            first, final = int(low), min(int(high) if dash else int(low), completions - 1)
-            if first <= final and (not dash or int(high) >= first):
-                yield first, final
+            first, final = parse_int64(low), parse_int64(high if dash else low)
+            if first is not None and final is not None and first <= min(final, completions - 1):
+                yield first, min(final, completions - 1)

@@ -17,6 +17,7 @@ from kueue_fast.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from kueue_fast.jobs import names
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.priority import ResolvedPriority, resolve_priority
 
 __all__ = ["build", "max_execution_time", "priority_of", "queue_name"]
@@ -24,8 +25,6 @@ __all__ = ["build", "max_execution_time", "priority_of", "queue_name"]
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
 LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-DECIMAL: Final = re.compile(r"[+-]?[0-9]+")
-MAX_INT32: Final = 2**31 - 1
 
 
 class _PriorityClassName(msgspec.Struct, rename="camel"):
@@ -42,10 +41,8 @@ def queue_name(metadata: ObjectMeta) -> str:
 def max_execution_time(metadata: ObjectMeta) -> int | None:
     """Seconds by label; None when absent, not a decimal of 32 bits, or not positive. Source: JS-109."""
     text = (metadata.labels or {}).get(names.MAX_EXEC_TIME_LABEL)
-    if text is None or not DECIMAL.fullmatch(text):
-        return None
-    seconds = int(text)
-    return seconds if 0 < seconds <= MAX_INT32 else None
+    seconds = None if text is None else parse_int32(text)
+    return seconds if seconds is not None and seconds > 0 else None
 
 
 def priority_of(

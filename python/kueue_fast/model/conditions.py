@@ -14,7 +14,7 @@ import msgspec
 from kueue_fast.api.kueue_workload import Workload
 from kueue_fast.api.meta import Condition
 from kueue_fast.model import times
-from kueue_fast.model.selectors import parse_int64
+from kueue_fast.model.integers import parse_int32
 
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"
@@ -228,8 +228,7 @@ def effective_priority(workload: Workload, *, priority_boost: bool = False) -> i
     annotations = workload.metadata.annotations
     if not priority_boost or not annotations:
         return priority
-    boost = parse_int64(annotations.get(PRIORITY_BOOST, ""))
-    return priority + boost if boost is not None and -(2**31) <= boost < 2**31 else priority
+    return priority + (parse_int32(annotations.get(PRIORITY_BOOST, "")) or 0)
 
 
 def _time(text: str | None) -> int:

@@ -15,12 +15,11 @@ from typing import Final
 from kueue_fast.api.core import NodeSelectorRequirement, NodeSelectorTerm
 from kueue_fast.api.meta import LabelSelector
 from kueue_fast.errors import KueueFastError
+from kueue_fast.model.integers import parse_int64
 
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _SUBDOMAIN_MAX: Final = 253
-# Go's strconv.ParseInt in base 10: no spaces, no underscores, ASCII digits only.
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
 _LABEL_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS: Final = (*_LABEL_OPERATORS, "Gt", "Lt")
@@ -102,14 +101,6 @@ def node_matches_terms(terms: Sequence[NodeSelectorTerm], labels: Mapping[str, s
     if problems:
         raise SelectorError(problems)
     return False
-
-
-def parse_int64(text: str) -> int | None:
-    """A decimal 64-bit integer as Go's `ParseInt` reads it, or None."""
-    if not _INTEGER.fullmatch(text):
-        return None
-    value = int(text)
-    return value if -(2**63) <= value < 2**63 else None
 
 
 def _all_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kueue_fast.api.core import Taint, Toleration
-from kueue_fast.model.selectors import parse_int64
+from kueue_fast.model.integers import parse_int64
 
 _EFFECTS_THAT_BLOCK: Final = ("NoSchedule", "NoExecute")
 # Kubernetes compares only integers in their shortest form: no plus sign, no leading zeros.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kueue_fast.api.kueue import PodSet, PodSetTopologyRequest, PriorityClassRef, Workload, WorkloadSpec
 from kueue_fast.model.features import FeatureGates
+from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.validation import names
 from kueue_fast.model.validation.common import at_least, each, items, length, one_of, unique
 from kueue_fast.model.validation.field_error import (
@@ -35,7 +36,6 @@ ADMISSION_GATED_BY_ANNOTATION = "kueue.x-k8s.io/admission-gated-by"
 PRIORITY_BOOST_ANNOTATION = "kueue.x-k8s.io/priority-boost"
 
 KIND_OF_GROUP = {"kueue.x-k8s.io": "WorkloadPriorityClass", "scheduling.k8s.io": "PriorityClass"}
-GO_INTEGER = re.compile(r"[-+]?[0-9]+")
 
 
 def validate_workload(workload: Workload, gates: FeatureGates, v1beta2: bool) -> Iterator[FieldError]:
@@ -223,5 +223,5 @@ def _priority_boost(value: str) -> Iterator[FieldError]:
     path = f"metadata.annotations[{PRIORITY_BOOST_ANNOTATION}]"
     if not value:
         yield invalid(path, value, "must be a signed integer; for no boost write 0, not an empty text")
-    elif GO_INTEGER.fullmatch(value) is None or not -(2**31) <= int(value) < 2**31:
+    elif parse_int32(value) is None:
         yield invalid(path, value, "must be a signed integer of 32 bits")
