@@ -32,6 +32,9 @@ from tests.arrays.objects import (
 FINAL_SHARE = "LessThanOrEqualToFinalShare"
 INITIAL_SHARE = "LessThanInitialShare"
 
+IN_QUEUE = "InClusterQueue"
+RECLAIMED = "InCohortReclamation"
+
 Amount: TypeAlias = int | tuple[int, int | None] | tuple[int, int | None, int | None]
 """Nominal quota; with borrowing limit; with borrowing and lending limit."""
 Amounts: TypeAlias = int | Mapping[str, int]
@@ -167,3 +170,10 @@ __all__ = [
     "FINAL_SHARE", "INITIAL_SHARE", "Json", "add", "condition", "cycle", "flavors_of", "held", "order_of_admission",
     "outcomes", "pod_set", "queue", "quotas", "release", "started", "tree", "victims", "waits", "workload_json",
 ]  # fmt: skip
+
+
+def decide(objects: Sequence[Any], incoming: Json, **options: Any) -> Any:
+    """The cycle in which `incoming` comes to a cluster of `objects`."""
+    engine = started(*objects, **options)
+    add(engine, incoming)
+    return cycle(engine)

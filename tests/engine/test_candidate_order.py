@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.engine.small_cluster import (
+    IN_QUEUE,
+    RECLAIMED,
     Json,
     add,
     condition,
@@ -20,9 +22,6 @@ from tests.engine.small_cluster import (
     victims,
     waits,
 )
-
-IN_QUEUE = "InClusterQueue"
-RECLAIMED = "InCohortReclamation"
 
 # The queue `q` has 2 cpu, all held; a workload of priority 10 asks for 1, so the first candidate is the victim.
 ORDER = {

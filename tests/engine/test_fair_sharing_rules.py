@@ -5,37 +5,32 @@ Source: QP-331..335, QP-720..738.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.engine import small_cluster
 from tests.engine.small_cluster import (
     FINAL_SHARE,
+    IN_QUEUE,
     INITIAL_SHARE,
+    RECLAIMED,
     Json,
-    add,
-    cycle,
     held,
     outcomes,
     queue,
     quotas,
-    started,
     tree,
     victims,
     waits,
 )
 
-IN_QUEUE = "InClusterQueue"
-RECLAIMED = "InCohortReclamation"
 SHARED = "InCohortFairSharing"
 BOTH = [FINAL_SHARE, INITIAL_SHARE]
 ANYBODY = {"within": "LowerPriority", "reclaim": "Any"}
 
-
-def decide(objects: list[Any], incoming: Json, **options: Any) -> Any:
-    engine = started(*objects, fair=True, **options)
-    add(engine, incoming)
-    return cycle(engine)
+decide = partial(small_cluster.decide, fair=True)
 
 
 def many(prefix: str, queue: str, count: int, **rest: Any) -> list[Json]:

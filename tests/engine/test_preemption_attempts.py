@@ -7,29 +7,21 @@ from typing import Any
 import pytest
 
 from tests.engine.small_cluster import (
+    IN_QUEUE,
+    RECLAIMED,
     Json,
-    add,
-    cycle,
+    decide,
     held,
     outcomes,
     queue,
     quotas,
-    started,
     tree,
     victims,
     waits,
 )
 
-IN_QUEUE = "InClusterQueue"
-RECLAIMED = "InCohortReclamation"
 BORROWED = "InCohortReclaimWhileBorrowing"
 LOWER = {"policy": "LowerPriority"}
-
-
-def decide(objects: list[Any], incoming: Json, **options: Any) -> Any:
-    engine = started(*objects, **options)
-    add(engine, incoming)
-    return cycle(engine)
 
 
 def own(cpu: int, **rest: Any) -> list[Any]:

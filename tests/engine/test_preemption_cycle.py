@@ -11,6 +11,7 @@ import pytest
 
 from kueue_fast import Engine
 from tests.engine.small_cluster import (
+    RECLAIMED,
     Json,
     add,
     condition,
@@ -25,7 +26,6 @@ from tests.engine.small_cluster import (
     waits,
 )
 
-RECLAIMED = "InCohortReclamation"
 RECOMPUTE = {"RecomputeAssignmentUponPreemptionTargetsOverlap": True}
 PRIORITIZE = {"PrioritizePreemptorWorkloads": True}
 
