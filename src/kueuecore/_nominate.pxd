@@ -12,5 +12,6 @@ cdef class Nominator(Assigner):
     cdef int nominate(self, index_t workload, index_t queue) except -1 nogil
     cdef bint is_accepted(self) noexcept nogil
     cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil
+    cdef bint is_answered(self) noexcept nogil
     cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil
     cdef void set_counts(self, Py_ssize_t first, Py_ssize_t length, int64_t step, int64_t total) noexcept nogil

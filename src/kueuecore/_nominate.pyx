@@ -12,6 +12,7 @@ cdef class Nominator(Assigner):
     cdef int nominate(self, index_t workload, index_t queue) except -1 nogil:
         """Full assignment, or a partial one where only that can be accepted (QC-103, QC-104)."""
         self.make_room(workload)
+        self.preemptor.asked_column = NONE
         self.assign(workload, queue, False)
         self.find_targets(workload, queue)
         if not self.is_accepted() and self.partial_admission:
@@ -26,8 +27,8 @@ cdef class Nominator(Assigner):
         cdef Py_ssize_t i
         cdef index_t column
         self.has_targets = False
-        self.preemptor.target_count = 0
         if self.mode != MODE_PREEMPT:
+            self.preemptor.target_count = 0
             return 0
         self.preemptor.candidates.start(workload, queue)
         for i in range(self.choice_count):
@@ -38,9 +39,21 @@ cdef class Nominator(Assigner):
                 self.preemptor.candidates.need(column)
             if self.choices[i].total != 0:
                 self.preemptor.candidates.require(column, self.choices[i].total)
-        self.preemptor.search()
+        if not self.is_answered():
+            self.preemptor.search()
         self.has_targets = self.preemptor.target_count > 0
         return 0
+
+    cdef bint is_answered(self) noexcept nogil:
+        """Whether the flavor search asked for just these victims last: nothing has changed since."""
+        return (
+            self.preemptor.asked_column != NONE
+            and self.preemptor.candidates.needed_count == 1
+            and self.preemptor.candidates.needed[0] == self.preemptor.asked_column
+            and self.preemptor.candidates.required_count == 1
+            and self.preemptor.candidates.required[0].column == self.preemptor.asked_column
+            and self.preemptor.candidates.required[0].amount == self.preemptor.asked_value
+        )
 
     cdef int reduce_counts(self, index_t workload, index_t queue) except -1 nogil:
         """Binary search for the least reduction of pod counts that is accepted (QP-531, QP-532).

@@ -40,6 +40,10 @@ cdef class Preemptor:
     cdef Py_ssize_t target_count
     cdef Py_ssize_t target_capacity
 
+    # the last question of fungibility, and whose answer `targets` still is; NONE: of none
+    cdef index_t asked_column
+    cdef amount_t asked_value
+
     cdef int search(self) except -1 nogil
     cdef int ask(self, index_t workload, index_t queue, index_t column, amount_t value, Possibility* answer,
                  int64_t* borrow) except -1 nogil

@@ -13,7 +13,7 @@ from kueuecore._forest cimport Forest
 from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._share cimport Shares
-from kueuecore._types cimport NO_CANDIDATES, PREEMPT, RECLAIM, Possibility, amount_t, index_t
+from kueuecore._types cimport NO_CANDIDATES, NONE, PREEMPT, RECLAIM, Possibility, amount_t, index_t
 from kueuecore._usage cimport Usage
 from kueuecore._workloads cimport Workloads
 
@@ -24,6 +24,7 @@ cdef class Preemptor:
     def __cinit__(self):
         self.targets = NULL
         self.target_count = self.target_capacity = 0
+        self.asked_column = NONE
 
     def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None,
                  Held held not None, Journal journal not None):
@@ -43,6 +44,7 @@ cdef class Preemptor:
         """Find targets for what `candidates` describes; usage is the same afterwards (QP-641)."""
         cdef Py_ssize_t mark = self.journal.length
         self.target_count = 0
+        self.asked_column = NONE
         if self.candidates.needed_count == 0:
             return 0
         if self.fair_sharing:
@@ -61,6 +63,8 @@ cdef class Preemptor:
         self.candidates.need(column)
         self.candidates.require(column, value)
         self.search()
+        self.asked_column = column
+        self.asked_value = value
         if self.target_count == 0:
             answer[0] = NO_CANDIDATES
             borrow[0] = self.forest.lowest_subtree_that_fits(queue, column, value, &can_reclaim)

@@ -59,6 +59,7 @@ class WorkloadRows:
         self.layouts = layouts
         self.records: dict[str, Record] = {}
         self.by_row: list[Record | None] = []
+        self.keys: list[str] = []  # [row] key of the workload, for decisions: a record costs one more look-up
         self._free: list[int] = []
         self._slots = Ranges()
         self._put_new = tables.pending.put_new
@@ -72,6 +73,7 @@ class WorkloadRows:
         record = Record(key, namespace, row, uid)
         self.records[key] = record
         self.by_row[row] = record
+        self.keys[row] = record.key
         return record
 
     def add_pending(
@@ -88,6 +90,7 @@ class WorkloadRows:
             self._reserve_slots()
         self.records[record.key] = record
         self.by_row[row] = record
+        self.keys[row] = record.key
         self._put_new(
             row, queue, record.local_queue, namespace, shape, facts.priority, facts.timestamp, record.uid,
             layout.start, layout.length, record.slot_start, layout.violation is not None,
@@ -100,6 +103,7 @@ class WorkloadRows:
         else:
             row = len(self.by_row)
             self.by_row.append(None)
+            self.keys.append("")
         width = len(uid) if uid.isascii() else len(uid.encode())
         if row >= self._capacity or width > self._uid_width:
             self._uid_width = max(self._uid_width, width)

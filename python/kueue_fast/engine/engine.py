@@ -182,15 +182,17 @@ class Engine:
         heads = scheduler.run(now_ns)
         admitted = [self._admission(*row) for row in scheduler.admissions()]
         requeued = [self._refusal(*row) for row in scheduler.refusals()]
-        preempted = [self._preemption(*row) for row in scheduler.preemptions()]
+        preempted = self._preemptions(scheduler.preemptions())
         changed = bool(admitted) or bool(preempted) or scheduler.scan_progressed
         return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted)
 
-    def _preemption(self, row: int, queue: int, reason: int, preemptor: int) -> Preemption:
-        state = self._state
-        victim, winner = state.rows.by_row[row], state.rows.by_row[preemptor]
-        assert victim is not None and winner is not None
-        return Preemption(victim.key, state.by_row[queue].name, PREEMPTION_REASONS[reason], winner.key)
+    def _preemptions(self, rows: list[tuple[int, int, int, int]]) -> list[Preemption]:
+        # one expression for all: a cycle may issue thousands, and a call for each would cost more than the search
+        keys, queues = self._state.rows.keys, self._state.by_row
+        return [
+            Preemption(keys[victim], queues[queue].name, PREEMPTION_REASONS[reason], keys[preemptor])
+            for victim, queue, reason, preemptor in rows
+        ]
 
     def _admission(self, row: int, queue: int, detail: bytes) -> Admission:
         state = self._state
