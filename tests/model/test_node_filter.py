@@ -163,11 +163,47 @@ INVALID: dict[str, tuple[dict[str, Any], bool, str | None]] = {
 @pytest.mark.parametrize(("fields", "by_host", "want"), INVALID.values(), ids=INVALID)
 def test_what_cannot_be_read_is_an_error(fields: dict[str, Any], by_host: bool, want: str | None) -> None:
     if want is None:
-        assert node_filter(pod(**fields), None, NO_UPDATES, by_host).terms is None
+        assert node_filter(pod(**fields), None, NO_UPDATES, by_host=by_host).terms is None
         return
     with pytest.raises(NodeFilterError) as caught:
-        node_filter(pod(**fields), None, NO_UPDATES, by_host)
+        node_filter(pod(**fields), None, NO_UPDATES, by_host=by_host)
     assert want in str(caught.value)
+
+
+def preferring(*terms: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+    preferred = [{"weight": weight, "preference": term} for weight, term in terms]
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}}
+
+
+BAD_TERM = labels(on("zone", "Like", "a"))
+
+SCORES: dict[str, tuple[dict[str, Any], int]] = {
+    "no preference": ({}, 0),
+    "weights of all terms that are met": (
+        preferring(
+            (5, labels(on("zone", "In", "a"))), (7, labels(on("x", "Exists"))), (1, named("In", "n1"))
+        ),
+        6,
+    ),
+    "terms without weight or demands": (preferring((0, BAD_TERM), (5, {})), 0),
+}
+
+
+@pytest.mark.parametrize(("fields", "want"), SCORES.values(), ids=SCORES)
+def test_preferred_affinity_scores(fields: dict[str, Any], want: int) -> None:
+    asked = node_filter(pod(**fields), None, NO_UPDATES, by_host=True, prefers_affinity=True)
+    assert asked.score(LABELS, "n1") == want
+    assert node_filter(pod(**fields), None, NO_UPDATES, by_host=True).score(LABELS, "n1") == 0
+
+
+def test_a_preferred_term_that_cannot_be_read_is_an_error_only_where_it_counts() -> None:
+    spec = pod(**preferring((1, labels(on("zone", "In", "a"))), (2, BAD_TERM)))
+    assert node_filter(spec, None, NO_UPDATES, by_host=True).preferred == ()
+    with pytest.raises(NodeFilterError) as caught:
+        node_filter(spec, None, NO_UPDATES, by_host=True, prefers_affinity=True)
+    assert str(caught.value).startswith(
+        "invalid preferred node affinity terms: [{1 {[{zone In [a]}] []}} {2 {[{zone Like [a]}] []}}], reason: "
+    )
 
 
 def update(**fields: Any) -> PodSetUpdate:

@@ -1,7 +1,7 @@
 """Which nodes the pods of a pod set accept: taints, node selector, required node affinity.
 
 Asked in hostname topologies only, where a leaf is a node; still an affinity that cannot be read is an error everywhere.
-Source: TP-701, TP-702.
+Source: TP-701, TP-702, TP-707.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kueue_fast.api.core import NodeSelectorTerm, PodSpec, Taint, Toleration
+from kueue_fast.api.core import (
+    NodeAffinity,
+    NodeSelectorTerm,
+    PodSpec,
+    PreferredSchedulingTerm,
+    Taint,
+    Toleration,
+)
 from kueue_fast.api.kueue import PodSetUpdate
 from kueue_fast.errors import KueueFastError
 from kueue_fast.model.selectors import (
@@ -44,6 +51,7 @@ class NodeFilter(NamedTuple):
     tolerations: tuple[Toleration, ...]
     node_selector: dict[str, str]
     terms: tuple[NodeSelectorTerm, ...] | None
+    preferred: tuple[PreferredSchedulingTerm, ...] = ()
 
     def exclusion(self, taints: Iterable[Taint], labels: Mapping[str, str], name: str) -> str | None:
         """Why a node is excluded, the first reason in the order taints, node selector, affinity; None if it is not.
@@ -59,10 +67,16 @@ class NodeFilter(NamedTuple):
             return BY_AFFINITY
         return None
 
+    def score(self, labels: Mapping[str, str], name: str) -> int:
+        """Sum of the weights of the preferred terms that a node meets. Source: TP-707."""
+        return sum(
+            each.weight for each in self.preferred if node_matches_terms((each.preference,), labels, name)
+        )
+
     def looks_at(self) -> LooksAt:
-        """Nodes with equal taints that are equal in these have the same answer."""
+        """Nodes with equal taints that are equal in these have the same exclusion and score."""
         seen = LooksAt({key: {value} for key, value in self.node_selector.items()}, set(), set(), set())
-        for term in self.terms or ():
+        for term in (*(self.terms or ()), *(each.preference for each in self.preferred)):
             for requirement in term.match_expressions or ():
                 key, values = requirement.key, requirement.values or ()
                 if requirement.operator in ("In", "NotIn"):
@@ -87,12 +101,17 @@ NO_UPDATES: Final = Updates({}, ())
 
 
 def node_filter(
-    pod: PodSpec, flavor_tolerations: Sequence[Toleration] | None, updates: Updates, by_host: bool
+    pod: PodSpec,
+    flavor_tolerations: Sequence[Toleration] | None,
+    updates: Updates,
+    *,
+    by_host: bool,
+    prefers_affinity: bool = False,
 ) -> NodeFilter:
     """The demands of pods of this spec in a flavor with these tolerations; `by_host`: its lowest level is the hostname.
 
-    `updates` come from `merge_updates`. Raises NodeFilterError if the node selector (asked only `by_host`) or the
-    required affinity cannot be read. Source: TP-702.
+    `updates` come from `merge_updates`, `prefers_affinity` is the gate TASRespectNodeAffinityPreferred. Raises
+    NodeFilterError if the node selector (asked only `by_host`) or the affinity cannot be read. Source: TP-702, TP-707.
     """
     node_selector = {**(pod.node_selector or {}), **updates.node_selector}
     if by_host:
@@ -108,8 +127,26 @@ def node_filter(
         if problems:
             text = _terms_text(terms)
             raise NodeFilterError(f"invalid affinity node selectors: {text}, reason: {aggregate(problems)}")
+    preferred = _preferred(affinity) if prefers_affinity and affinity is not None else ()
     tolerations = (*(pod.tolerations or ()), *updates.tolerations, *(flavor_tolerations or ()))
-    return NodeFilter(tolerations, node_selector, terms)
+    return NodeFilter(tolerations, node_selector, terms, preferred)
+
+
+def _preferred(affinity: NodeAffinity) -> tuple[PreferredSchedulingTerm, ...]:
+    """The preferred terms that can count. Raises NodeFilterError for one that cannot be read."""
+    every = affinity.preferred_during_scheduling_ignored_during_execution or ()
+    terms = tuple(
+        each
+        for each in every
+        if each.weight and (each.preference.match_expressions or each.preference.match_fields)
+    )
+    problems = node_terms_problems([each.preference for each in terms])
+    if problems:
+        reason = aggregate(problems)
+        raise NodeFilterError(
+            f"invalid preferred node affinity terms: {_preferred_text(every)}, reason: {reason}"
+        )
+    return terms
 
 
 def merge_updates(
@@ -152,6 +189,18 @@ def merge_updates(
 def _map_text(entries: Mapping[str, str]) -> str:
     """As Go prints a map."""
     return f"map[{' '.join(f'{key}:{value}' for key, value in sorted(entries.items()))}]"
+
+
+def _preferred_text(terms: Sequence[PreferredSchedulingTerm]) -> str:
+    """As Go prints a slice of PreferredSchedulingTerms."""
+    texts = []
+    for term in terms:
+        parts = [
+            " ".join(f"{{{r.key} {r.operator} [{' '.join(r.values or ())}]}}" for r in requirements or ())
+            for requirements in (term.preference.match_expressions, term.preference.match_fields)
+        ]
+        texts.append(f"{{{term.weight} {{[{parts[0]}] [{parts[1]}]}}}}")
+    return f"[{' '.join(texts)}]"
 
 
 def _terms_text(terms: Sequence[NodeSelectorTerm]) -> str:

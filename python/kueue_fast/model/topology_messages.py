@@ -1,4 +1,4 @@
-"""Upstream's words for why pods could not be placed in a topology. Source: TP-603, TP-604, TP-1001, TP-1002, TP-1004."""
+"""Upstream's words for why pods could not be placed. Source: TP-603, TP-604, TP-1001, TP-1002, TP-1004."""
 
 from __future__ import annotations
 
