@@ -1,10 +1,10 @@
 """Where the pods of a workload would stand: counts of leaves and domains, level search, descent (TP-701..813)."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
 from kueuecore._journal cimport Journal
 from kueuecore._topology cimport Topologies
-from kueuecore._types cimport amount_t, index_t
+from kueuecore._types cimport index_t
 
 # Why pods were not placed; with which numbers, a PlacementFailure says (TP-1001..1004).
 cdef enum PlacementError:
@@ -33,6 +33,7 @@ cdef struct PlacementRequest:        # one pod set
     index_t filter                   # row of `match`; NONE: it cannot be read (INVALID_FILTER)
     int64_t count
     index_t level_key                # main level (TP-605), NONE without
+    index_t bare_level_key           # main level were there no slices (TP-1506), NONE without; only read in a repair
     bint required
     bint unconstrained               # in the sense of profiles (TP-606)
     int32_t layers                   # of slices, outermost first (TP-204)

@@ -5,17 +5,17 @@ so the number is the last tie-break and children of a domain stand side by side.
 number and takes no part (TP-404). Source: TP-401..408, TP-501..511, TP-701..706.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from kueuecore._journal cimport Journal
+from kueuecore._trees cimport MOST_LEVELS, Level, Tree
 from kueuecore._types cimport amount_t, index_t
 
 cdef enum:
-    MOST_LEVELS = 16         # of a Topology (TP-201)
     MOST_LAYERS = 3          # of slices (TP-203)
 
-# Against which use a placement looks at the leaves.
-cdef enum View:
+# The view: against which use a placement looks at the leaves.
+cdef enum:
     AS_USED = 0              # as usage stands
     AS_EMPTY = 1             # nothing but what the workload at hand already assumes (TP-511)
 
@@ -25,35 +25,6 @@ cdef enum Exclusion:
     EXCLUDED_BY_SELECTOR = 1
     EXCLUDED_BY_AFFINITY = 2
     FIRST_TAINT = 3
-
-
-cdef struct Level:
-    Py_ssize_t count         # domains, those without nodes included
-    index_t* parent          # [domain] at the level above, NONE at level 0
-    index_t* first_child     # [domain] first domain of it at the level below
-    index_t* child_end       # [domain] one after its last
-    int32_t* nodes           # [domain] member nodes in it
-
-
-cdef struct Tree:
-    bint exists              # flavor and Topology are both there (TP-505)
-    bint by_host             # the lowest level is the hostname
-    index_t rank             # place of the flavor in name order (TP-1101)
-    int32_t depth            # levels; the leaf level H is depth - 1
-    index_t[16] level_key    # [level] number of its node label
-    Level[16] levels
-    Py_ssize_t leaves        # domains of the leaf level
-    Py_ssize_t width         # resources of a row
-    index_t* place           # [leaf] identity that bookings keep
-    Py_ssize_t places        # entries of leaf_of_place
-    index_t* leaf_of_place   # [place] NONE where the tree has no such leaf
-    index_t* node_class      # [leaf] column of `match`; only by_host
-    amount_t* free           # [leaf * width + resource] allocatable less what other pods use (TP-509)
-    amount_t*[2] used        # [view][leaf * width + resource] in this tree
-    index_t*[2] log          # [view] ring of leaves that changed, for whoever keeps counts
-    int64_t[2] log_end       # [view] leaves ever logged
-    Py_ssize_t log_size      # entries of each ring
-    int64_t version          # changes when leaves are numbered anew
 
 
 cdef struct Booking:         # pods of a workload in one leaf
@@ -73,7 +44,10 @@ cdef class Topologies:
     cdef Tree* trees                 # [tree_count]
     cdef readonly Py_ssize_t tree_count
     cdef readonly Py_ssize_t width   # resources of a row
-    cdef public index_t pods_resource  # the resource `pods`
+    cdef public index_t pods_resource  # the resource `pods`, NONE before it has a number
+    cdef public index_t[::1] resource_rank  # [resource] in byte order of names, breaks ties (TP-705); its own number where short
+    cdef Py_ssize_t tree_capacity
+    cdef int64_t versions            # trees numbered so far
 
     # [place] use of admitted workloads, the sum over all trees that share the place (TP-509)
     cdef amount_t* base              # [place * width + resource]
@@ -87,6 +61,8 @@ cdef class Topologies:
 
     # [filter, node class] of Exclusion
     cdef public uint16_t[:, ::1] match
+    # [filter, node class] sum of the weights of preferred affinity terms that match (TP-707); 0 where it has no entry
+    cdef public int64_t[:, ::1] score
 
     cdef BookingList* bookings       # [workload row]
     cdef Py_ssize_t booking_rows
@@ -103,3 +79,14 @@ cdef class Topologies:
     cdef int unbook(self, index_t workload) except -1 nogil
     cdef BookingList* bookings_of(self, index_t workload) noexcept nogil
     cdef int set_bookings(self, index_t workload, Booking* items, Py_ssize_t length) except -1 nogil
+    # Undo, newest first, all changes of topology usage noted since the journal's length was `mark`.
+    cdef void roll_back(self, Journal journal, Py_ssize_t mark) noexcept nogil
+    cdef Tree* tree_at(self, index_t row) except NULL
+
+    cdef int _simulate(self, index_t workload, int sign, Journal journal) except -1 nogil
+    cdef int _file(self, index_t workload, int sign) except -1 nogil
+    cdef void _file_amount(self, index_t place, index_t resource, amount_t amount) noexcept nogil
+    cdef void _log_place(self, index_t place) noexcept nogil
+    cdef Tree* _fresh(self, index_t tree) except NULL
+    cdef index_t _root(self, Tree* tree, index_t leaf) noexcept nogil
+    cdef bint _stands_in_order(self, Tree* tree, const index_t* path, int level, int new_from_level) noexcept
