@@ -9,7 +9,7 @@ from kueuecore._candidates cimport POLICY_NEVER
 from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport (
     ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
-    REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NO_TOPOLOGY_DATA, REASON_NOT_ELIGIBLE,
+    NOT_ELIGIBLE, REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE,
     REASON_NOT_NOMINATED, REASON_UNDECLARED_RESOURCE, REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, ReasonCode,
     amount_t, index_t,
 )
@@ -77,19 +77,25 @@ cdef class Assigner:
             self.done[p] = False
             self.results[p].count = self.counts[p] if reduced else self.workloads.count[first + p]
             self.results[p].length = 0
+            self.results[p].tree = NONE
+            self.results[p].delayed = NOT_DELAYED
+            self.results[p].first_domain = self.results[p].domains = 0
         for leader in range(length):
             if self.done[leader]:
                 continue
             self.assign_group(workload, queue, leader, &failed)
             if failed:
                 return 0
-        if self.flavors.topology_only[queue]:
-            for p in range(length):
-                if self.results[p].count > 0:
-                    self.results[p].mode = MODE_NO_FIT
-                    self.mode = MODE_NO_FIT
-                    return self.note(REASON_NO_TOPOLOGY_DATA, <index_t> p, NONE, NONE, 0, 0, 0)
+        return 0 if self.mode == MODE_NO_FIT else self.place_pods(workload, queue)
+
+    cdef int place_pods(self, index_t workload, index_t queue) except -1 nogil:
+        """Topology of the pod sets, once they have flavors; TopologyAssigner has it."""
         return 0
+
+    cdef int topology_match(self, index_t workload, index_t queue, Py_ssize_t pod_set, index_t group,
+                            index_t flavor) noexcept nogil:
+        """Whether a flavor's topology suits a pod set: NONE, or the ReasonCode why not; TopologyAssigner has it."""
+        return NONE
 
     cdef int make_room(self, index_t workload) except -1 nogil:
         """Scratch for one workload: as many choices as it has slots."""
@@ -102,15 +108,20 @@ cdef class Assigner:
             self.counts = <int64_t*> realloc(self.counts, self.result_capacity * sizeof(int64_t))
             self.done = <unsigned char*> realloc(self.done, self.result_capacity)
             enough = self.results != NULL and self.counts != NULL and self.done != NULL
+        if not enough:
+            with gil:
+                raise MemoryError("assignment")
+        return self.make_choices(slots)
+
+    cdef int make_choices(self, Py_ssize_t slots) except -1 nogil:
         if slots > self.choice_capacity:
             self.choice_capacity = 2 * slots
             self.choices = <Choice*> realloc(self.choices, self.choice_capacity * sizeof(Choice))
             self.usage = <ColumnUsage*> realloc(self.usage, self.choice_capacity * sizeof(ColumnUsage))
             self.requests = <Request*> realloc(self.requests, self.choice_capacity * sizeof(Request))
-            enough = enough and self.choices != NULL and self.usage != NULL and self.requests != NULL
-        if not enough:
-            with gil:
-                raise MemoryError("assignment")
+            if self.choices == NULL or self.usage == NULL or self.requests == NULL:
+                with gil:
+                    raise MemoryError("assignment")
         return 0
 
     # --- one group of pod sets
@@ -291,7 +302,7 @@ cdef class Assigner:
         cdef Py_ssize_t attempted = -1, i
         cdef bint borrowing_first = self.flavors.borrowing_first[queue]
         cdef index_t flavor, best_flavor = NONE
-        cdef int eligible
+        cdef int eligible, code
         cdef Rank rank, best
         cdef bint stop, better
         best.possibility = NO_FIT
@@ -307,12 +318,12 @@ cdef class Assigner:
             ):
                 self.note(REASON_NOT_NOMINATED, leader, flavor, self.requests[lead].resource, 0, 0, 0)
                 continue
-            eligible = self.eligible(workload, leader, flavor)
+            eligible = self.eligible(workload, queue, leader, group, flavor, &code)
             if eligible == ELIGIBILITY_ERROR:
                 self.note(REASON_AFFINITY_ERROR, leader, flavor, NONE, 0, 0, 0)
                 return 0
             if eligible != ELIGIBLE:
-                self.note(REASON_NOT_ELIGIBLE, leader, flavor, NONE, 0, 0, 0)
+                self.note(<ReasonCode> code, leader, flavor, NONE, 0, 0, 0)
                 continue
             self.rank_flavor(workload, queue, leader, group, flavor, &rank)
             if self.fungibility:
@@ -367,14 +378,20 @@ cdef class Assigner:
                     return False
         return True
 
-    cdef int eligible(self, index_t workload, index_t leader, index_t flavor) noexcept nogil:
-        """Whether all members may run on a flavor; the first that may not decides (QP-421..423)."""
+    cdef int eligible(self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor,
+                      int* code) noexcept nogil:
+        """Whether all members may run on a flavor; the first that may not decides (QP-421..423, TP-603)."""
         cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
-        cdef index_t group = self.workloads.group[first + leader]
+        cdef index_t members = self.workloads.group[first + leader]
         cdef Py_ssize_t row
         cdef int answer
+        code[0] = REASON_NOT_ELIGIBLE
         for row in range(first + leader, first + self.workloads.pod_set_length[workload]):
-            if self.workloads.group[row] == group:
+            if self.workloads.group[row] == members:
+                answer = self.topology_match(workload, queue, row - first, group, flavor)
+                if answer != NONE:
+                    code[0] = answer
+                    return NOT_ELIGIBLE
                 answer = self.flavors.eligible[self.workloads.eligibility[row], flavor]
                 if answer != ELIGIBLE:
                     return answer

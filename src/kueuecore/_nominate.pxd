@@ -2,14 +2,17 @@
 
 from libc.stdint cimport int64_t
 
-from kueuecore._assign cimport Assigner
+from kueuecore._assigntopology cimport TopologyAssigner
 from kueuecore._types cimport index_t
 
 
-cdef class Nominator(Assigner):
+cdef class Nominator(TopologyAssigner):
     cdef bint has_targets                 # the last search for victims found some; they are the preemptor's targets
 
     cdef int nominate(self, index_t workload, index_t queue) except -1 nogil
+    cdef int nominate_again(self, Py_ssize_t entry, index_t workload, index_t queue) except -1 nogil
+    cdef int take_held(self, Py_ssize_t entry, index_t workload) except -1 nogil
+    cdef int renew_topology(self, index_t workload, index_t queue) except -1 nogil
     cdef bint is_accepted(self) noexcept nogil
     cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil
     cdef bint is_answered(self) noexcept nogil

@@ -13,6 +13,7 @@ from kueuecore._forest cimport Forest
 from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._share cimport Shares
+from kueuecore._topology cimport AS_USED, Topologies
 from kueuecore._types cimport NO_CANDIDATES, NONE, PREEMPT, RECLAIM, Possibility, amount_t, index_t
 from kueuecore._usage cimport Usage
 from kueuecore._workloads cimport Workloads
@@ -25,14 +26,16 @@ cdef class Preemptor:
         self.targets = NULL
         self.target_count = self.target_capacity = 0
         self.asked_column = NONE
+        self.placements = NULL
+        self.placement_count = 0
 
     def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None,
-                 Held held not None, Journal journal not None):
+                 Held held not None, Journal journal not None, Topologies topologies not None):
         self.forest = forest
         self.flavors = flavors
         self.workloads = workloads
         self.journal = journal
-        self.usage = Usage(forest, flavors, workloads, journal)
+        self.usage = Usage(forest, flavors, workloads, journal, topologies)
         self.candidates = Candidates(forest, flavors, workloads, held)
         self.shares = Shares(forest)
         self.fair_sharing = False
@@ -99,8 +102,8 @@ cdef class Preemptor:
         self.target_count += 1
         return 0
 
-    cdef bint fits(self, bint borrow) noexcept nogil:
-        """Whether the request fits now, with or without borrowing (QP-633)."""
+    cdef bint fits(self, bint borrow) except -1 nogil:
+        """Whether the request fits now, with or without borrowing, and its pods find places (QP-633, TP-1202)."""
         cdef Py_ssize_t i
         cdef index_t column
         for i in range(self.candidates.required_count):
@@ -111,7 +114,9 @@ cdef class Preemptor:
                 return False
             if floored(self.forest.available(self.candidates.queue, column)) < self.candidates.required[i].amount:
                 return False
-        return True
+        if self.placement_count == 0:
+            return True
+        return self.placer.can_place(self.placements, self.placement_count, AS_USED)
 
     cdef int fill_back(self, bint borrow) except -1 nogil:
         """Put victims back, last ones first, while the request still fits; the very last stays out (QP-642)."""

@@ -44,6 +44,15 @@ class Preemption(msgspec.Struct, frozen=True, gc=False):
     preemptor: str
 
 
+class Eviction(NamedTuple):
+    """A workload that must stop for another reason than preemption. `reason` and `message` are upstream's (TP-1509)."""
+
+    workload: str
+    cluster_queue: str
+    reason: str
+    message: str
+
+
 class Cycle(NamedTuple):
     """Decisions of one scheduling cycle, in the order in which they were taken."""
 
@@ -57,6 +66,6 @@ class Cycle(NamedTuple):
     If not, another cycle would be idle.
     """
     preempted: list[Preemption]
-    evicted: tuple[()] = ()
+    evicted: Sequence[Eviction] = ()
     replaced: tuple[()] = ()
     moved: tuple[()] = ()

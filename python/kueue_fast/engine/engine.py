@@ -180,7 +180,12 @@ class Engine:
         refresh_order(state)
         scheduler = state.tables.scheduler
         heads = scheduler.run(now_ns)
-        admitted = [self._admission(*row) for row in scheduler.admissions()]
+        admitted, moved = [], []
+        for row, queue, detail, places, again in scheduler.admissions():
+            if again:
+                moved.append(self._move(row, queue, detail))
+            else:
+                admitted.append(self._admission(row, queue, detail, places))
         requeued = [self._refusal(*row) for row in scheduler.refusals()]
         preempted = self._preemptions(scheduler.preemptions())
         changed = bool(admitted) or bool(preempted) or scheduler.scan_progressed
@@ -194,12 +199,12 @@ class Engine:
             for victim, queue, reason, preemptor in rows
         ]
 
-    def _admission(self, row: int, queue: int, detail: bytes) -> Admission:
+    def _admission(self, row: int, queue: int, detail: bytes, places: bool) -> Admission:
         state = self._state
         record = state.rows.by_row[row]
         entry = state.by_row[queue]
         assert record is not None
-        pod_sets = state.reader.pod_sets(detail)
+        pod_sets = state.reader.pod_sets(detail, places)
         record.state = ASSUMED
         record.admission = (entry.name, pod_sets)
         self._intake.accounts.charge(record, queue)

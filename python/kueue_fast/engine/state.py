@@ -67,7 +67,7 @@ class State:
         self.layouts = Layouts(self.tables, self.classes, reclaimable_pods=gates.enabled("ReclaimablePods"))
         self.rows = WorkloadRows(self.tables, self.layouts)
         self.retries = Retries(self.tables, self.tree)
-        self.reader = DecisionReader(self.tables)
+        self.reader = DecisionReader(self.tables, None)
         self.cluster_queues: dict[str, ClusterQueueEntry] = {}
         self.by_row: dict[int, ClusterQueueEntry] = {}
         self.local_queues: dict[tuple[str, str], LocalQueueEntry] = {}

@@ -1,0 +1,122 @@
+"""The second pass: workloads that hold their quota and wait for places. Source: TP-1501, TP-1601..1604, QC-51."""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+from kueue_fast.api.kueue import Workload
+from kueue_fast.api.topology_assignment import decode
+from kueue_fast.model import conditions
+
+FIRST_DELAY_NS = 1_000_000_000
+MOST_DELAY_NS = 30_000_000_000
+
+
+class Waiting(NamedTuple):
+    """A workload that comes again."""
+
+    workload: Workload
+    """As it was when it was queued: upstream decides by that state."""
+    iteration: int
+
+
+class SecondPassQueue:
+    """Workloads by key: first they wait for their delay, then for the next cycle."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[int, int, str]] = []
+        self._waiting: dict[str, tuple[int, Waiting]] = {}
+        self._ready: dict[str, Waiting] = {}
+        self._offers = 0
+
+    def offer(self, key: str, workload: Workload, iteration: int, now_ns: int) -> bool:
+        """Queue a workload, if it needs it and does not wait for its delay already; returns whether it was queued."""
+        if not needs_second_pass(workload):
+            if iteration > 0:
+                self.forget(key)
+            return False
+        if key in self._waiting:
+            return False
+        self._offers += 1
+        self._waiting[key] = (self._offers, Waiting(workload, iteration + 1))
+        heapq.heappush(self._due, (now_ns + delay(iteration + 1), self._offers, key))
+        return True
+
+    def forget(self, key: str) -> None:
+        """The workload is gone, or needs no second pass any more."""
+        self._waiting.pop(key, None)
+        self._ready.pop(key, None)
+
+    def advance(self, now_ns: int) -> bool:
+        """Let those whose delay is over wait for a cycle; returns whether any waits for one."""
+        while self._due and self._due[0][0] <= now_ns:
+            _, number, key = heapq.heappop(self._due)
+            waiting = self._waiting.get(key)
+            if waiting is not None and waiting[0] == number:
+                del self._waiting[key]
+                self._ready[key] = waiting[1]
+        return bool(self._ready)
+
+    def next_due(self) -> int | None:
+        """When the next delay is over, ns since the epoch, or None."""
+        while self._due and self._waiting.get(self._due[0][2], (None,))[0] != self._due[0][1]:
+            heapq.heappop(self._due)
+        return self._due[0][0] if self._due else None
+
+    def take(self) -> list[tuple[str, Waiting]]:
+        """All that are ready, in order of their keys; upstream takes them in random order."""
+        ready, self._ready = sorted(self._ready.items()), {}
+        return ready
+
+
+def delay(iteration: int) -> int:
+    """How long a workload waits before its `iteration`-th second pass, counted from 1, ns."""
+    return min(FIRST_DELAY_NS * 2 ** min(iteration - 1, 10), MOST_DELAY_NS)
+
+
+def needs_second_pass(workload: Workload) -> bool:
+    """Whether a workload that holds its quota waits for places (TP-1601)."""
+    status = workload.status
+    if status is None or status.admission is None:
+        return False
+    found = status.conditions
+    if (
+        conditions.is_true(found, conditions.FINISHED)
+        or conditions.is_true(found, conditions.EVICTED)
+        or not conditions.is_true(found, conditions.QUOTA_RESERVED)
+        or conditions.is_on_hold(workload)
+    ):
+        return False
+    return _waits_for_places(workload) or has_unhealthy_place(workload)
+
+
+def _waits_for_places(workload: Workload) -> bool:
+    status = workload.status
+    assert status is not None and status.admission is not None
+    checks = status.admission_checks or ()
+    return (
+        bool(checks)
+        and all(check.state == "Ready" for check in checks)
+        and not conditions.is_true(status.conditions, conditions.ADMITTED)
+        and any(
+            not one.topology_assignment and one.delayed_topology_request == "Pending"
+            for one in status.admission.pod_set_assignments or ()
+        )
+    )
+
+
+def has_unhealthy_place(workload: Workload) -> bool:
+    """Whether an admitted workload has pods on a node that its status names as unhealthy (TP-1501)."""
+    status = workload.status
+    if status is None or status.admission is None or not status.unhealthy_nodes:
+        return False
+    if not conditions.is_true(status.conditions, conditions.ADMITTED):
+        return False
+    names = {node.name for node in status.unhealthy_nodes}
+    return any(
+        values[-1] in names
+        for one in status.admission.pod_set_assignments or ()
+        if one.topology_assignment
+        for values, _ in decode(bytes(one.topology_assignment)).domains
+    )
