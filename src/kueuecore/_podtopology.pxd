@@ -38,7 +38,7 @@ cdef class PodTopology:
 
     # [request]
     cdef public uint8_t[::1] kind            # TopologyKind
-    cdef public uint8_t[::1] unconstrained   # in the sense of profiles, whatever level is named (TP-606)
+    cdef public uint8_t[::1] unconstrained   # says so itself, whatever level it names
     cdef public index_t[::1] level_key       # number of the main level's label, NONE without
     cdef public int32_t[::1] layers          # slice layers, outermost first
     cdef public index_t[:, ::1] layer_key    # [request, layer]

@@ -108,12 +108,13 @@ cdef class PodTopology:
         request.pods = self.pods[pod_set]
         request.filter = self.filter_row[self.pod_filter[pod_set], flavor]
         request.level_key = self.level_key[row]
-        if kind == ASKS_UNCONSTRAINED or (implied and request.level_key == NONE):
+        if request.level_key == NONE and (implied or self.unconstrained[row]):
             request.level_key = lowest_key
+        request.bare_level_key = request.level_key
         if kind == ASKS_SLICES:
             request.level_key = highest_key
         request.required = kind == ASKS_REQUIRED
-        request.unconstrained = implied or self.unconstrained[row]
+        request.unconstrained = implied or self.unconstrained[row] or kind == ASKS_SLICES
         request.layers = self.layers[row]
         for i in range(request.layers):
             request.layer_key[i] = self.layer_key[row, i]

@@ -77,7 +77,9 @@ cdef class Scheduler(CycleRunner):
             return
         self.usage.remove_quota(workload, queue)
         self.journal.length = 0
-        self.topologies.unbook(workload)
+        if self.topologies.bookings_of(workload) != NULL:
+            self.topologies.unbook(workload)
+            self.topologies.set_bookings(workload, NULL, 0)
         self.held.remove(queue, workload)
         self.workloads.evicting[workload] = False
         self.workloads.reserved_in[workload] = NONE

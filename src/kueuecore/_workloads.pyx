@@ -285,6 +285,8 @@ cdef class Workloads:
                 raise ValueError(f"{start}, {length}: a range reaches outside its table of {end} rows")
         cdef Py_ssize_t w, p
         for w in range(self.rows):
+            if self.reserved_in[w] != NONE:
+                continue  # its slots are those of its admission
             for p in range(self.pod_set_start[w], self.pod_set_start[w] + self.pod_set_length[w]):
                 if self.pod_set_slot[p] < 0 or self.pod_set_slot[p] + self.pod_set_slots[p] > self.slot_length[w]:
                     raise ValueError(f"pod_set_slot: pod set {p} reaches outside the slots of workload {w}")

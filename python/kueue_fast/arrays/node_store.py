@@ -54,19 +54,19 @@ class NodeStore:
         self._pod_amounts: dict[bytes, dict[str, int]] = {}
         self._touched: set[str] = set()  # nodes of which only the use changed
 
-    def set_node(self, node: Node) -> None:
-        """A Node was created or changed. Raises InputError naming the Node and the quantity that cannot be read."""
+    def set_node(self, node: Node) -> bool:
+        """A Node was created or changed; returns whether anything that counts is other. Raises InputError naming the Node and the quantity that cannot be read."""
         name = node.metadata.name
         facts = None
         if is_usable(node):
             spec, status = node.spec, node.status
             taints = self._taint_list(spec.taints) if spec is not None and spec.taints else 0
             facts = NodeFacts(node.metadata.labels or {}, taints, self._capacity(name, status and status.allocatable))
-        self._arrive(name, facts)
+        return self._arrive(name, facts)
 
-    def delete_node(self, name: str) -> None:
-        """A Node is gone."""
-        self._arrive(name, None)
+    def delete_node(self, name: str) -> bool:
+        """A Node is gone; returns whether it counted."""
+        return self._arrive(name, None)
 
     def set_pod(self, pod: Pod) -> None:
         """A pod was created or changed. Raises InputError naming the Pod and the quantity that cannot be read."""
@@ -165,11 +165,13 @@ class NodeStore:
                         amounts.append(amount)
         return leaves, takes, amounts
 
-    def _arrive(self, name: str, facts: NodeFacts | None) -> None:
+    def _arrive(self, name: str, facts: NodeFacts | None) -> bool:
+        before = self._arrived.get(name, self.facts.get(name))
         if facts == self.facts.get(name):
             self._arrived.pop(name, None)
         else:
             self._arrived[name] = facts
+        return facts != before
 
     def _taint_list(self, taints: Sequence[Taint]) -> int:
         blocking = blocking_taints(taints)

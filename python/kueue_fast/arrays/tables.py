@@ -20,6 +20,7 @@ class Tables:
 
     def __init__(self, *, hashing: bool = True) -> None:
         self.forest = Forest()
+        self.topologies = self.forest.topologies
         self.flavors = Flavors()
         self.workloads = Workloads()
         self.pending = Pending(self.workloads, hashing)
@@ -32,7 +33,7 @@ class Tables:
         self.columns: Names[tuple[int, int]] = Names()
         self.eligibility_classes = 0
         # slots without a name of their own carry `pods`: its row is 0, the kernel relies on it
-        self.flavors.pods_resource = self.resource(PODS)
+        self.flavors.pods_resource = self.topologies.pods_resource = self.resource(PODS)
 
     def node(self, kind: str, name: str) -> int:
         """Forest row of a ClusterQueue or cohort, a new one if it has none."""
@@ -60,7 +61,16 @@ class Tables:
                 ranks[resource] = rank
             self.flavors.resource_rank = ranks
             self.forest.reserve_resources(len(by_hash))
+            self.topologies.reserve_width(len(by_hash))
+            by_name = np.zeros(len(by_hash), np.int32)
+            by_name[[self.resource_names.intern(name) for name in sorted(self._resources(), key=str.encode)]] = (
+                np.arange(len(by_hash))
+            )
+            self.topologies.resource_rank = by_name
         return index
+
+    def _resources(self) -> list[str]:
+        return [name for name, _ in self.resource_names.items()]
 
     def flavor(self, name: str) -> int:
         """Index of a flavor name, whether or not a ResourceFlavor of that name exists."""

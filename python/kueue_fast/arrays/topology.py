@@ -71,13 +71,16 @@ class TopologyRows:
             self._flavors.setdefault(name, spec)
         self._settle(name)
 
-    def set_node(self, node: Node) -> None:
-        """A Node was created or changed. Raises InputError for an allocatable that is no quantity."""
-        self._nodes.set_node(node)
+    def set_node(self, node: Node) -> bool:
+        """A Node was created or changed; returns whether anything that counts is other.
 
-    def delete_node(self, name: str) -> None:
-        """A Node is gone."""
-        self._nodes.delete_node(name)
+        Raises InputError for an allocatable that is no quantity.
+        """
+        return self._nodes.set_node(node)
+
+    def delete_node(self, name: str) -> bool:
+        """A Node is gone; returns whether it counted."""
+        return self._nodes.delete_node(name)
 
     def set_pod(self, pod: Pod) -> None:
         """A pod was created or changed; it counts if it is not placed by topology. Raises InputError for its requests."""
@@ -173,6 +176,14 @@ class TopologyRows:
         """The levels that an assignment writes: only the hostname if a leaf is a host. Source: TP-812."""
         spec = self._trees[flavor].spec
         return (HOSTNAME,) if spec.by_host else spec.levels
+
+    def values(self, place: int) -> Path:
+        """The values of a place as an assignment writes them."""
+        return tuple(self._sources.places.id_of(place).split(","))
+
+    def levels(self, flavor: int) -> Path:
+        """`assignment_levels` by the flavor's number."""
+        return self.assignment_levels(self._tables.flavor_names[flavor])
 
     def values_of(self, flavor: str, leaf: int) -> Path:
         """The values of a leaf as an assignment writes them. Source: TP-812."""

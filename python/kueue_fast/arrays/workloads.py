@@ -173,6 +173,7 @@ class WorkloadRows:
             facts.timestamp, 0, False, False, False, record.uid, layout.start, 0, record.slot_start, False,
         )  # fmt: skip
         kernel.slot_length[record.row] = len(booked)
+        kernel.pod_set_length[record.row] = layout.length
         for slot, (resource, flavor, amount) in enumerate(booked, record.slot_start):
             column_flavor, column_resource = self.tables.flavor(flavor), self.tables.resource(resource)
             self.tables.column(column_flavor, column_resource)

@@ -29,6 +29,8 @@ class Requeued(NamedTuple):
     reason: str
     outcome: str
     words: Callable[[], str]
+    again: bool = False
+    """It holds its quota and found no places; it comes again after a while (TP-1604)."""
 
     def message(self) -> str:
         """Why it waits, in upstream's words."""
@@ -68,4 +70,5 @@ class Cycle(NamedTuple):
     preempted: list[Preemption]
     evicted: Sequence[Eviction] = ()
     replaced: tuple[()] = ()
-    moved: tuple[()] = ()
+    moved: Sequence[Admission] = ()
+    """Workloads that held their quota already and have other, or their first, places now."""

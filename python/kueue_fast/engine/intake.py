@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kueue_fast.api import topology_assignment
 from kueue_fast.api.kueue import Admission, Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
-from kueue_fast.arrays.decisions import PodSetAssignment
+from kueue_fast.arrays.decisions import Placement, PodSetAssignment
 from kueue_fast.arrays.layouts import Layout
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Facts, Record
 from kueue_fast.engine.local_queue_accounts import LocalQueueAccounts
+from kueue_fast.engine.places import Places
+from kueue_fast.engine.second_pass import SecondPassQueue
 from kueue_fast.engine.state import State
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.model import conditions, times
@@ -51,6 +54,8 @@ class Intake:
     def __init__(self, state: State) -> None:
         self._state = state
         self.accounts = LocalQueueAccounts(state)
+        self._places = Places(state)
+        self.second_pass = SecondPassQueue()
         gates = state.gates
         self._gated_by = gates.enabled("AdmissionGatedBy")
         self._boost = gates.enabled("PriorityBoost")
@@ -67,6 +72,10 @@ class Intake:
         """A Workload was created or changed. Raises InputError naming what cannot be read; nothing is changed then."""
         try:
             self._upsert(workload)
+            status = workload.status
+            if status is not None and status.admission is not None:
+                key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
+                self.second_pass.offer(key, workload, 0, self._state.now_ns)
         except ValueError as error:
             name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
             raise InputError(str(error), object=name) from error
@@ -145,8 +154,6 @@ class Intake:
         if annotations and not _TELLING.isdisjoint(annotations):
             return False
         layout = self._find_layout(workload, namespace)
-        if layout.asks_topology:
-            return False
         created = metadata.creation_timestamp
         generation = metadata.generation
         facts = Facts(spec.priority or 0, times.parse(created) if created else 0, 0, False, False, generation)
@@ -226,9 +233,6 @@ class Intake:
         if self._slices and annotations and REPLACEMENT in annotations:
             self._state.layouts.drop_unused(layout)
             raise Unsupported("elastic jobs (workload slices) come in a later version")
-        if layout.asks_topology:
-            self._state.layouts.drop_unused(layout)
-            raise Unsupported("topology-aware scheduling comes in a later version")
 
     def _place_anew(self, record: Record) -> None:
         """Rebuild the row of a workload whose slots held a reservation, and queue it, whatever its class (QC-136)."""
@@ -377,7 +381,16 @@ class Intake:
                     field=f"$.status.admission.podSetAssignments[{number}].resourceUsage",
                 ) from error
             count = full.get(one.name, 0) if one.count is None else one.count
-            found.append(PodSetAssignment(one.name, count, one.flavors or {}, usage))
+            placement = None
+            if one.topology_assignment:
+                at = f"$.status.admission.podSetAssignments[{number}].topologyAssignment"
+                levels, domains = topology_assignment.decode(one.topology_assignment, at)
+                placement = Placement(levels, tuple(domains))
+            found.append(
+                PodSetAssignment(
+                    one.name, count, one.flavors or {}, usage, placement, one.delayed_topology_request
+                )
+            )
         scaled = {one.name: full[one.name] for one in found if full.get(one.name, one.count) < one.count}
         if scaled:
             # fewer pods than were admitted hold less: such a change is one of the admission (QC-62)
@@ -395,8 +408,13 @@ class Intake:
             self._state.unbooked.setdefault(record.admission[0], set()).add(record.key)
             return
         self._state.tree.refresh()
+        self._places.write(record)
         self._state.tables.scheduler.book(record.row, queue.row)
         self.accounts.booked(record)
+
+    def place_bookings(self, flavor: str) -> None:
+        """A flavor may have a tree now, and workloads that waited for it."""
+        self._places.flavor_came(flavor)
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""
@@ -406,7 +424,8 @@ class Intake:
             return
         state.tree.refresh()
         self.accounts.releasing(record)
-        self._state.tables.scheduler.release(record.row)
+        state.unplaced.discard(record.key)
+        state.tables.scheduler.release(record.row)
 
     # --- ends
 
@@ -420,6 +439,7 @@ class Intake:
         state = self._state
         row = state.tables.workloads.reserved_in[record.row]
         self.release(record)
+        self.second_pass.forget(record.key)
         self.accounts.void(record)
         state.tables.pending.remove(record.row)
         self._request_retry(record, row)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.topology_assignment import decode
+from kueue_fast.arrays.decisions import DELAYS
+from kueue_fast.arrays.workloads import Record
+from kueue_fast.engine.decisions import Eviction
+from kueue_fast.engine.state import State
 from kueue_fast.model import conditions
 
 FIRST_DELAY_NS = 1_000_000_000
@@ -120,3 +124,42 @@ def has_unhealthy_place(workload: Workload) -> bool:
         if one.topology_assignment
         for values, _ in decode(bytes(one.topology_assignment)).domains
     )
+
+
+def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
+    """The eviction of a workload for which there was no place instead of a failed node's (TP-1509)."""
+    nodes = ",".join(node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ())
+    message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
+    key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
+    return Eviction(key, cluster_queue, "NodeFailures", message)
+
+
+def entry(state: State, record: Record, workload: Workload) -> tuple[Any, ...]:
+    """What the kernel's SecondPass takes of a workload."""
+    assert record.admission is not None and record.layout is not None
+    by_name = {one.name: one for one in record.admission[1]}
+    names = record.layout.names
+    flavor, resource = state.tables.flavor, state.tables.resource
+    pod_sets = []
+    holds = []
+    flavors: dict[str, None] = {}
+    for number, name in enumerate(names):
+        one = by_name.get(name)
+        if one is None:
+            pod_sets.append((0, 0))
+            continue
+        pod_sets.append((one.count, DELAYS.index(one.delayed) if one.delayed in DELAYS else 0))
+        for held, of in one.flavors.items():
+            flavors[of] = None
+            holds.append((number, resource(held), flavor(of), one.usage.get(held, 0)))
+    unhealthy = (workload.status.unhealthy_nodes if workload.status else None) or ()
+    places = [
+        (flavor(name), state.topology.place(name, [node.name]))
+        for node in unhealthy
+        for name in flavors
+        if state.topology.exists(name)
+    ]
+    enabled = state.gates.enabled
+    fast = enabled("TASFailedNodeReplacementFailFast") and has_unhealthy_place(workload)
+    keep = enabled("SkipReassignmentForPodOwnedWorkloads") and conditions.owned_by_single_pod(workload)
+    return record.row, keep, fast, pod_sets, holds, places
