@@ -213,7 +213,10 @@ def leave(
     known = workload.status.conditions if workload.status is not None else None
     if not conditions.is_true(known, conditions.QUOTA_RESERVED) or integration.active(job):
         return None
-    return UpdateWorkloadStatus(eviction.stopped(workload, now_ns, settings.reasons), None)
+    stopped = eviction.stopped(
+        workload, now_ns, settings.reasons, skip_pod_owned=settings.skip_reassignment_for_pod_owned
+    )
+    return UpdateWorkloadStatus(stopped, None)
 
 
 def let_go(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Action | None:
