@@ -18,8 +18,8 @@ from kueue_fast.lifecycle.node_failures import (
     reconcile_node,
 )
 from kueue_fast.lifecycle.node_gates import NodeGates
-from kueue_fast.lifecycle.placements import nodes, placements
-from tests.lifecycle.placed import (
+from kueue_fast.model.placements import nodes, placements
+from tests.placed import (
     HOSTNAME,
     NOW,
     SLICE_NAME,

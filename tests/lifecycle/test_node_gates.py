@@ -5,7 +5,7 @@ import pytest
 from kueue_fast.api.core import Node, Pod
 from kueue_fast.lifecycle.node_gates import NodeGates, node_calls, nodes_of_pod
 from kueue_fast.model.features import FeatureGates
-from tests.lifecycle.placed import HOSTNAME, node, pod
+from tests.placed import HOSTNAME, node, pod
 
 TAINT = {"key": "foo", "effect": "NoSchedule"}
 LATER = "2026-01-01T02:00:00Z"

@@ -9,7 +9,6 @@ from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import OwnerReference
 from kueue_fast.lifecycle.expectations import Expectations
-from kueue_fast.lifecycle.placements import placements
 from kueue_fast.lifecycle.pod_ranks import OffsetError
 from kueue_fast.lifecycle.ungating import (
     gate_seconds,
@@ -18,7 +17,8 @@ from kueue_fast.lifecycle.ungating import (
     reconcile_ungating,
     workload_to_look_at,
 )
-from tests.lifecycle.placed import (
+from kueue_fast.model.placements import placements
+from tests.placed import (
     GATE,
     HOSTNAME,
     NOW,

@@ -21,7 +21,6 @@ from kueue_fast.lifecycle.eviction import BY_NODE_FAILURES, evicted, is_evicted
 from kueue_fast.lifecycle.finish import is_finished
 from kueue_fast.lifecycle.node_gates import NodeGates, is_ready, ready_condition
 from kueue_fast.lifecycle.node_taints import Tolerance, scheduling_taints, tolerance
-from kueue_fast.lifecycle.placements import PlacementsOf, has_placement_on, is_placed, placements
 from kueue_fast.lifecycle.pods import (
     is_topology_pod,
     selected_node,
@@ -32,6 +31,7 @@ from kueue_fast.lifecycle.pods import (
 from kueue_fast.lifecycle.status import TRUE, with_status, writable_status
 from kueue_fast.lifecycle.stranded_pods import TerminatePod, is_progressing, is_stranded, terminated
 from kueue_fast.model import times
+from kueue_fast.model.placements import PlacementsOf, has_placement_on, is_placed, placements
 
 __all__ = [
     "FAILURE_DELAY_NS",

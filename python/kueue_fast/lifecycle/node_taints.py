@@ -10,7 +10,7 @@ import msgspec
 
 from kueue_fast.api.core import Node, Taint, Toleration
 from kueue_fast.api.kueue import PodSet, PodSetAssignment, ResourceFlavor, Workload
-from kueue_fast.lifecycle.placements import Placements, assignments, stands_on
+from kueue_fast.model.placements import Placements, assignments, stands_on
 from kueue_fast.model.taints import tolerates
 
 __all__ = ["Tolerance", "scheduling_taints", "tolerance"]

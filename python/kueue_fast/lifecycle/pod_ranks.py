@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import PodSetTopologyRequest, Workload
 from kueue_fast.errors import KueueFastError
-from kueue_fast.lifecycle.placements import assignments
 from kueue_fast.lifecycle.pods import has_gate
 from kueue_fast.model.integers import parse_int64, parse_uint64
+from kueue_fast.model.placements import assignments
 from kueue_fast.model.topology_names import POD_INDEX_OFFSET
 
 __all__ = ["OffsetError", "RankRange", "pod_set_counts", "pods_by_rank", "rank_ranges", "shifted"]

@@ -13,7 +13,6 @@ import msgspec
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.topology_assignment import TopologyAssignment
-from kueue_fast.lifecycle.placements import Placements, assignments, is_placed
 from kueue_fast.lifecycle.pod_ranks import pod_set_counts, pods_by_rank, rank_ranges, shifted
 from kueue_fast.lifecycle.pods import (
     has_gate,
@@ -25,6 +24,7 @@ from kueue_fast.lifecycle.pods import (
 )
 from kueue_fast.lifecycle.status import TRUE
 from kueue_fast.model import conditions, times
+from kueue_fast.model.placements import Placements, assignments, is_placed
 from kueue_fast.model.topology_names import HOSTNAME, POD_SET, TOPOLOGY_GATE
 
 __all__ = [
