@@ -20,9 +20,8 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.eviction import BY_NODE_FAILURES, evicted, is_evicted
 from kueue_fast.lifecycle.finish import is_finished
 from kueue_fast.lifecycle.node_gates import NodeGates, is_ready, ready_condition
-from kueue_fast.lifecycle.node_taints import Tolerance, scheduling_taints, tolerance
+from kueue_fast.lifecycle.node_taints import Tolerance, tolerance
 from kueue_fast.lifecycle.pods import (
-    is_topology_pod,
     selected_node,
     slice_name,
     slice_of_pod,
@@ -31,7 +30,9 @@ from kueue_fast.lifecycle.pods import (
 from kueue_fast.lifecycle.status import TRUE, with_status, writable_status
 from kueue_fast.lifecycle.stranded_pods import TerminatePod, is_progressing, is_stranded, terminated
 from kueue_fast.model import times
+from kueue_fast.model.other_pods import is_topology_pod
 from kueue_fast.model.placements import PlacementsOf, has_placement_on, is_placed, placements
+from kueue_fast.model.topology_nodes import blocking_taints
 
 __all__ = [
     "FAILURE_DELAY_NS",
@@ -160,7 +161,7 @@ def _judge(name: str, node: Node, workload: Workload, progresses: bool, view: Vi
         return _Verdict(True, True)
     if not is_ready(node):
         return _Verdict(progresses, True) if gates.pod_termination else _Verdict(False, False)
-    taints = scheduling_taints(node) if gates.taints else []
+    taints = blocking_taints(node.spec.taints if gates.taints and node.spec is not None else None)
     if not taints:
         return _Verdict(True, False)
     match tolerance(taints, name, workload, placed, view.flavor):

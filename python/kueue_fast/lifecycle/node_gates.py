@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 from kueue_fast.api.core import Node, Pod
 from kueue_fast.api.meta import Condition
-from kueue_fast.lifecycle.pods import is_terminal, is_topology_pod, selected_node
+from kueue_fast.lifecycle.pods import is_terminal, selected_node
 from kueue_fast.lifecycle.status import TRUE
 from kueue_fast.model import conditions
 from kueue_fast.model.features import FeatureGates
+from kueue_fast.model.other_pods import is_topology_pod
 
 __all__ = ["POD_DELAY_NS", "NodeGates", "is_ready", "node_calls", "nodes_of_pod", "ready_condition"]
 

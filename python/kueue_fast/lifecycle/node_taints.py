@@ -8,14 +8,13 @@ from typing import Final
 
 import msgspec
 
-from kueue_fast.api.core import Node, Taint, Toleration
+from kueue_fast.api.core import Taint, Toleration
 from kueue_fast.api.kueue import PodSet, PodSetAssignment, ResourceFlavor, Workload
 from kueue_fast.model.placements import Placements, assignments, stands_on
 from kueue_fast.model.taints import tolerates
 
-__all__ = ["Tolerance", "scheduling_taints", "tolerance"]
+__all__ = ["Tolerance", "tolerance"]
 
-KEEPS_OFF: Final = ("NoSchedule", "NoExecute")
 COMPARISONS: Final = ("Lt", "Gt")
 
 
@@ -31,12 +30,6 @@ class _Tolerations(msgspec.Struct):
     """The one field of a pod spec that is read here."""
 
     tolerations: list[Toleration] | None = None
-
-
-def scheduling_taints(node: Node) -> list[Taint]:
-    """Taints that keep pods off, or throw them off."""
-    taints = node.spec.taints if node.spec is not None else None
-    return [taint for taint in taints or () if taint.effect in KEEPS_OFF]
 
 
 def tolerance(

@@ -1,4 +1,4 @@
-"""Facts about single pods. Source: TP-319, TP-1306, TP-1804."""
+"""Facts about single pods. Source: TP-1306, TP-1804."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from kueue_fast.model import topology_names as names
 __all__ = [
     "has_gate",
     "is_terminal",
-    "is_topology_pod",
     "selected_node",
     "slice_name",
     "slice_of_pod",
@@ -20,15 +19,6 @@ __all__ = [
 
 FAILED: Final = "Failed"
 SUCCEEDED: Final = "Succeeded"
-TOPOLOGY_ANNOTATIONS: Final = frozenset(
-    {names.REQUIRED, names.PREFERRED, names.UNCONSTRAINED, names.SLICE_REQUIRED, names.SLICE_CONSTRAINTS}
-)
-
-
-def is_topology_pod(pod: Pod) -> bool:
-    """Whether a pod carries an annotation that asks for a topology, whatever it says. Source: TP-319."""
-    annotations = pod.metadata.annotations
-    return bool(annotations) and not TOPOLOGY_ANNOTATIONS.isdisjoint(annotations or ())
 
 
 def is_terminal(pod: Pod) -> bool:

@@ -17,13 +17,13 @@ from kueue_fast.lifecycle.pod_ranks import pod_set_counts, pods_by_rank, rank_ra
 from kueue_fast.lifecycle.pods import (
     has_gate,
     is_terminal,
-    is_topology_pod,
     slice_name,
     slice_of_pod,
     workload_of_pod,
 )
 from kueue_fast.lifecycle.status import TRUE
 from kueue_fast.model import conditions, times
+from kueue_fast.model.other_pods import is_topology_pod
 from kueue_fast.model.placements import Placements, assignments, is_placed
 from kueue_fast.model.topology_names import HOSTNAME, POD_SET, TOPOLOGY_GATE
 
