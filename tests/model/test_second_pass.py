@@ -162,6 +162,17 @@ def test_what_is_gone_is_forgotten_in_every_state() -> None:
     assert queue.take() == []
 
 
+def test_what_is_withdrawn_and_queued_again_waits_anew() -> None:
+    queue = SecondPassQueue()
+    queue.offer("ns/w", True, 0, 0)
+    queue.forget("ns/w")
+    queue.offer("ns/w", True, 0, SECOND // 2)
+    queue.advance(SECOND, anyone)
+    assert queue.take() == []
+    queue.advance(SECOND * 3 // 2, anyone)
+    assert queue.take() == [SecondPass("ns/w", 1)]
+
+
 def test_they_come_by_key() -> None:
     queue = SecondPassQueue()
     for key in ("b/a", "a/b", "a/a"):
