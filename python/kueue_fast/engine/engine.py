@@ -154,6 +154,10 @@ class Engine:
         """When the next such request is due, ns since the epoch, or None."""
         return self._state.retries.next_due()
 
+    def next_second_pass(self) -> int | None:
+        """When the next workload is due to be given other places, ns since the epoch, or None. Source: TP-1602."""
+        return self._intake.second_pass.next_due()
+
     def sample(self, now_ns: int) -> list[LocalQueueUse]:
         """Bring the past use of LocalQueues up to date where that is due; returns what their statuses say then.
 
@@ -177,8 +181,13 @@ class Engine:
         for entry in self._state.cluster_queues.values():
             self._state.retries.request(entry.row, self._state.now_ns)
 
-    def has_heads(self) -> bool:
-        """Whether some active ClusterQueue has a workload in its heap, so that a cycle has something to look at."""
+    def has_heads(self, now_ns: int | None = None) -> bool:
+        """Whether a cycle would have something to look at.
+
+        Some active ClusterQueue has a workload in its heap, or a workload is due to be given other places.
+        """
+        if self._intake.second_pass.advance(self._state.now_ns if now_ns is None else now_ns):
+            return True
         heap_length = self._state.tables.pending.heap_length
         return any(
             entry.activity.active and heap_length(entry.row) for entry in self._state.cluster_queues.values()
@@ -199,8 +208,8 @@ class Engine:
         again = self._take_second_pass(now_ns)
         heads = scheduler.run(now_ns)
         admitted, moved = [], []
-        for row, queue, detail, places, again in scheduler.admissions():
-            if again:
+        for row, queue, detail, places, held in scheduler.admissions():
+            if held:
                 moved.append(self._move(row, queue, detail))
             else:
                 admitted.append(self._admission(row, queue, detail, places))

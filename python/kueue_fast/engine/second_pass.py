@@ -6,16 +6,13 @@ import heapq
 from typing import Any, NamedTuple
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.api.topology_assignment import decode
 from kueue_fast.arrays.decisions import DELAYS
 from kueue_fast.arrays.workloads import Record
 from kueue_fast.engine.decisions import Eviction
 from kueue_fast.engine.state import State
 from kueue_fast.model import conditions
-
-FIRST_DELAY_NS = 1_000_000_000
-MOST_DELAY_NS = 30_000_000_000
-
+from kueue_fast.model.placements import placements
+from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
 
 class Waiting(NamedTuple):
     """A workload that comes again."""
@@ -36,7 +33,7 @@ class SecondPassQueue:
 
     def offer(self, key: str, workload: Workload, iteration: int, now_ns: int) -> bool:
         """Queue a workload, if it needs it and does not wait for its delay already; returns whether it was queued."""
-        if not needs_second_pass(workload):
+        if not needs_second_pass(workload, placements(workload)):
             if iteration > 0:
                 self.forget(key)
             return False
@@ -44,7 +41,7 @@ class SecondPassQueue:
             return False
         self._offers += 1
         self._waiting[key] = (self._offers, Waiting(workload, iteration + 1))
-        heapq.heappush(self._due, (now_ns + delay(iteration + 1), self._offers, key))
+        heapq.heappush(self._due, (now_ns + wait_ns(iteration + 1), self._offers, key))
         return True
 
     def forget(self, key: str) -> None:
@@ -72,58 +69,6 @@ class SecondPassQueue:
         """All that are ready, in order of their keys; upstream takes them in random order."""
         ready, self._ready = sorted(self._ready.items()), {}
         return ready
-
-
-def delay(iteration: int) -> int:
-    """How long a workload waits before its `iteration`-th second pass, counted from 1, ns."""
-    return min(FIRST_DELAY_NS * 2 ** min(iteration - 1, 10), MOST_DELAY_NS)
-
-
-def needs_second_pass(workload: Workload) -> bool:
-    """Whether a workload that holds its quota waits for places (TP-1601)."""
-    status = workload.status
-    if status is None or status.admission is None:
-        return False
-    found = status.conditions
-    if (
-        conditions.is_true(found, conditions.FINISHED)
-        or conditions.is_true(found, conditions.EVICTED)
-        or not conditions.is_true(found, conditions.QUOTA_RESERVED)
-        or conditions.is_on_hold(workload)
-    ):
-        return False
-    return _waits_for_places(workload) or has_unhealthy_place(workload)
-
-
-def _waits_for_places(workload: Workload) -> bool:
-    status = workload.status
-    assert status is not None and status.admission is not None
-    checks = status.admission_checks or ()
-    return (
-        bool(checks)
-        and all(check.state == "Ready" for check in checks)
-        and not conditions.is_true(status.conditions, conditions.ADMITTED)
-        and any(
-            not one.topology_assignment and one.delayed_topology_request == "Pending"
-            for one in status.admission.pod_set_assignments or ()
-        )
-    )
-
-
-def has_unhealthy_place(workload: Workload) -> bool:
-    """Whether an admitted workload has pods on a node that its status names as unhealthy (TP-1501)."""
-    status = workload.status
-    if status is None or status.admission is None or not status.unhealthy_nodes:
-        return False
-    if not conditions.is_true(status.conditions, conditions.ADMITTED):
-        return False
-    names = {node.name for node in status.unhealthy_nodes}
-    return any(
-        values[-1] in names
-        for one in status.admission.pod_set_assignments or ()
-        if one.topology_assignment
-        for values, _ in decode(bytes(one.topology_assignment)).domains
-    )
 
 
 def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
@@ -160,6 +105,6 @@ def entry(state: State, record: Record, workload: Workload) -> tuple[Any, ...]:
         if state.topology.exists(name)
     ]
     enabled = state.gates.enabled
-    fast = enabled("TASFailedNodeReplacementFailFast") and has_unhealthy_place(workload)
+    fast = enabled("TASFailedNodeReplacementFailFast") and loses_node(workload, placements(workload))
     keep = enabled("SkipReassignmentForPodOwnedWorkloads") and conditions.owned_by_single_pod(workload)
     return record.row, keep, fast, pod_sets, holds, places

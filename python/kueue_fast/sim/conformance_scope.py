@@ -14,9 +14,7 @@ __all__ = ["unsupported_part"]
 _CONFIG: Final = {
     "admissionFairSharing": "admission fair sharing",
 }
-_BUILT: Final = frozenset(("at", "create", "update", "delete", "finish", "maxCycles", "stopped"))
-_STEP: Final = {"failed": "failing nodes"}
-_NO_TOPOLOGY: Final = frozenset(("podSetGroupName",))  # groups pod sets for flavors, too
+_BUILT: Final = frozenset(("at", "create", "update", "delete", "finish", "maxCycles", "stopped", "failed"))
 _SLICES: Final = ("kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/workload-slice-replacement-for")
 
 
@@ -30,7 +28,7 @@ def unsupported_part(scenario: Mapping[str, Any]) -> str | None:
     for step in scenario["steps"]:
         for key in step.keys() - _BUILT:
             if step[key]:
-                return _STEP.get(key, f"{key!r} in a step")
+                return f"{key!r} in a step"
     return next(filter(None, map(_object_part, _manifests(scenario))), None)
 
 
@@ -42,15 +40,9 @@ def _manifests(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _object_part(manifest: Mapping[str, Any]) -> str | None:
-    kind, spec = manifest.get("kind"), manifest.get("spec") or {}
-    if kind == "ResourceFlavor" and spec.get("topologyName"):
-        return "topology-aware scheduling"
+    kind = manifest.get("kind")
     if kind != "Workload":
         return None
-    if any(
-        (pod_set.get("topologyRequest") or {}).keys() - _NO_TOPOLOGY for pod_set in spec.get("podSets") or ()
-    ):
-        return "topology-aware scheduling"
     annotations = (manifest.get("metadata") or {}).get("annotations") or {}
     if any(name in annotations for name in _SLICES):
         return "elastic jobs (workload slices)"
