@@ -132,8 +132,7 @@ def test_classes_that_come_later_are_filled_for_filters_that_are_there() -> None
         made.set_node(node(f"n{number}", taints=[taint]))
     made.refresh()
     match = np.asarray(made._tables.topologies.match)
-    codes = sorted(code for code in match[row].tolist() if code)
-    assert codes == list(range(3, 13))
+    assert set(range(3, 13)) <= set(match[row].tolist())
 
 
 def test_preferred_affinity_scores_classes() -> None:

@@ -74,17 +74,15 @@ class NodeClasses:
         """Nodes that may be in another class since filters were added; each is told once."""
         values, names = self._new_values, self._new_names
         self._new_values, self._new_names = {}, set()
-        if not values:
-            return [name for name in names if name in nodes]
-        return [
-            name
-            for name, facts in nodes.items()
-            if name in names
-            or any(
-                key in facts.labels and (told is None or facts.labels[key] in told)
-                for key, told in values.items()
-            )
-        ]
+        found = dict.fromkeys(name for name in names if name in nodes)
+        for key, told in values.items():
+            if told is None:
+                found |= dict.fromkeys([name for name, facts in nodes.items() if key in facts.labels])
+            else:
+                found |= dict.fromkeys(
+                    [name for name, facts in nodes.items() if facts.labels.get(key) in told]
+                )
+        return list(found)
 
     def fill(self) -> None:
         """Write the answers of new filters and for new classes."""

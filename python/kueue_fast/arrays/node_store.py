@@ -59,11 +59,10 @@ class NodeStore:
         name = node.metadata.name
         facts = None
         if is_usable(node):
-            spec, status = node.spec, node.status
+            spec = node.spec
             taints = self._taint_list(spec.taints) if spec is not None and spec.taints else 0
-            facts = NodeFacts(
-                node.metadata.labels or {}, taints, self._capacity(name, status and status.allocatable)
-            )
+            allocatable = node.status.allocatable if node.status is not None else None
+            facts = NodeFacts(node.metadata.labels or {}, taints, self._capacity(name, allocatable))
         self._arrive(name, facts)
 
     def delete_node(self, name: str) -> None:
