@@ -7,16 +7,17 @@ Source: TP-702, TP-707.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
+from kueuecore._topology import Topologies
+from numpy.typing import NDArray
 
 from kueue_fast.api.core import Taint
 from kueue_fast.arrays.names import Names
 from kueue_fast.arrays.node_store import NodeFacts
 from kueue_fast.model.node_filter import BY_AFFINITY, BY_SELECTOR, LooksAt, NodeFilter
-from kueuecore import Topologies
 
 Seen: TypeAlias = tuple[tuple[str, str], ...]
 """Pairs of a label and a value that filters look at, in the order in which they began to; "" is the node's name."""
@@ -54,24 +55,34 @@ class NodeClasses:
         seen = self._see(facts.labels, name) if self._values or self._names else ()
         return self._classes.intern((facts.taints, seen))
 
+    def classes_of(self, facts: Sequence[NodeFacts], names: Sequence[str], into: NDArray[np.int32]) -> None:
+        """The classes of many nodes, written into an array of their length."""
+        if self._values or self._names:
+            into[:] = [self.class_of(each, name) for each, name in zip(facts, names, strict=True)]
+        else:
+            taints = [each.taints for each in facts]
+            classes = {number: self._classes.intern((number, ())) for number in set(taints)}
+            into[:] = [classes[number] for number in taints]
+
     def add_filter(self, asked: NodeFilter) -> int:
         """A new row of `match`; `fill` writes it."""
         self._look(asked.looks_at())
         self._filters.append(asked)
         return len(self._filters) - 1
 
-    def touched(self, nodes: Mapping[str, NodeFacts]) -> Iterator[str]:
+    def touched(self, nodes: Mapping[str, NodeFacts]) -> list[str]:
         """Nodes that may be in another class since filters were added; each is told once."""
         values, names = self._new_values, self._new_names
         self._new_values, self._new_names = {}, set()
-        if not values and not names:
-            return
-        for name, facts in nodes.items():
-            if name in names or any(
-                key in facts.labels and (told is None or facts.labels[key] in told)
-                for key, told in values.items()
-            ):
-                yield name
+        found = dict.fromkeys(name for name in names if name in nodes)
+        for key, told in values.items():
+            if told is None:
+                found |= dict.fromkeys([name for name, facts in nodes.items() if key in facts.labels])
+            else:
+                found |= dict.fromkeys(
+                    [name for name, facts in nodes.items() if facts.labels.get(key) in told]
+                )
+        return list(found)
 
     def fill(self) -> None:
         """Write the answers of new filters and for new classes."""

@@ -20,7 +20,7 @@ _NOTHING: dict[str, int] = {}
 
 
 class NodeFacts(NamedTuple):
-    """What topologies know of a node. Taints and capacity are numbers of interned ones, so that equal facts are cheap."""
+    """What topologies know of a node; taints and capacity are numbers of interned ones."""
 
     labels: dict[str, str]
     taints: int
@@ -59,9 +59,10 @@ class NodeStore:
         name = node.metadata.name
         facts = None
         if is_usable(node):
-            spec, status = node.spec, node.status
+            spec = node.spec
             taints = self._taint_list(spec.taints) if spec is not None and spec.taints else 0
-            facts = NodeFacts(node.metadata.labels or {}, taints, self._capacity(name, status and status.allocatable))
+            allocatable = node.status.allocatable if node.status is not None else None
+            facts = NodeFacts(node.metadata.labels or {}, taints, self._capacity(name, allocatable))
         return self._arrive(name, facts)
 
     def delete_node(self, name: str) -> bool:
@@ -80,21 +81,30 @@ class NodeStore:
 
     def take(self) -> list[Change]:
         """What changed since the last call; `facts` are the new ones afterwards."""
-        arrived, touched = self._arrived, self._touched
-        self._arrived, self._touched = {}, set()
-        facts = self.facts
+        arrived, facts = self._arrived, self.facts
         changes = [Change(name, facts.get(name), after) for name, after in arrived.items()]
-        for name, after in arrived.items():
-            if after is None:
-                facts.pop(name, None)
-            else:
-                facts[name] = after
         changes += [
             Change(name, facts[name], facts[name])
-            for name in touched
+            for name in self._touched
             if name not in arrived and name in facts
         ]
+        self.settle()
         return changes
+
+    def settle(self) -> list[Change]:
+        """As `take`, where nobody asks what changed; always empty."""
+        arrived = self._arrived
+        self._arrived, self._touched = {}, set()
+        if self.facts:
+            for name, after in arrived.items():
+                if after is None:
+                    self.facts.pop(name, None)
+                else:
+                    self.facts[name] = after
+        else:
+            # The first nodes of all: none of them can be a deletion.
+            self.facts.update(arrived)  # type: ignore[arg-type]
+        return []
 
     def room(self, names: Iterable[str], columns: Mapping[str, int], width: int) -> NDArray[np.int64]:
         """int64 [width]: what these nodes hold together, less what pods of others take. Source: TP-405, TP-509."""
@@ -115,18 +125,18 @@ class NodeStore:
     def rooms(
         self,
         names: Sequence[str],
+        facts: Sequence[NodeFacts],
         starts: NDArray[np.intp],
         columns: Mapping[str, int],
         width: int,
     ) -> NDArray[np.int64]:
-        """int64 [leaf, width]: `room` of many leaves at once; the nodes of a leaf stand from its start on."""
+        """int64 [leaf, width]: `room` of many leaves at once; the nodes of a leaf, and their facts, stand together."""
         held = np.zeros((max(len(self._capacities), 1), width), np.int64)
         for row, amounts in enumerate(self._capacities):
             for resource, amount in amounts.items():
                 if resource in columns:
                     held[row, columns[resource]] = amount
-        facts = self.facts
-        kinds = np.fromiter([facts[name].capacity for name in names], np.intp, len(names))
+        kinds = np.fromiter([each.capacity for each in facts], np.intp, len(facts))
         leaves, takes, amounts_taken = self._uses(names, starts, columns)
         # Sums that could leave int64 are made one by one.
         largest = max(int(held.max(initial=0)), -int(held.min(initial=0)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from kueuecore._topology import Topologies
 
 from kueue_fast.arrays.names import Names
 from kueue_fast.model.requests import resource_order
@@ -50,7 +51,7 @@ class Tables:
         self.forest.clear_row(self.nodes.forget((kind, name)))
 
     def resource(self, name: str) -> int:
-        """Index of a resource; ranks say in which order requests are looked at (QP-107)."""
+        """Index of a resource; ranks say in which order requests are looked at (QP-107), or limit first (TP-705)."""
         known = len(self.resource_names)
         index = self.resource_names.intern(name)
         if len(self.resource_names) > known:
@@ -62,15 +63,11 @@ class Tables:
             self.flavors.resource_rank = ranks
             self.forest.reserve_resources(len(by_hash))
             self.topologies.reserve_width(len(by_hash))
-            by_name = np.zeros(len(by_hash), np.int32)
-            by_name[[self.resource_names.intern(name) for name in sorted(self._resources(), key=str.encode)]] = (
-                np.arange(len(by_hash))
-            )
-            self.topologies.resource_rank = by_name
+            by_name = sorted(self.resource_names.items(), key=lambda item: item[0].encode())
+            ranks = np.zeros(len(by_name), np.int32)
+            ranks[[resource for _, resource in by_name]] = np.arange(len(by_name))
+            self.topologies.resource_rank = ranks
         return index
-
-    def _resources(self) -> list[str]:
-        return [name for name, _ in self.resource_names.items()]
 
     def flavor(self, name: str) -> int:
         """Index of a flavor name, whether or not a ResourceFlavor of that name exists."""

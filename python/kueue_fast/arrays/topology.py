@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
-import numpy as np
 
 from kueue_fast.api.core import Node, Pod, PodSpec
 from kueue_fast.api.kueue import ResourceFlavorSpec, TopologySpec
 from kueue_fast.api.topology_encoding import HOSTNAME
 from kueue_fast.arrays.names import Names
 from kueue_fast.arrays.node_classes import ALL_PASS, NodeClasses
-from kueue_fast.arrays.node_store import Change, NodeStore
+from kueue_fast.arrays.node_store import Change, NodeFacts, NodeStore
 from kueue_fast.arrays.places import Places
 from kueue_fast.arrays.pod_rows import PodRows
 from kueue_fast.arrays.tables import NONE, Tables
@@ -83,7 +82,7 @@ class TopologyRows:
         return self._nodes.delete_node(name)
 
     def set_pod(self, pod: Pod) -> None:
-        """A pod was created or changed; it counts if it is not placed by topology. Raises InputError for its requests."""
+        """A pod was created or changed. Raises InputError for requests that are no quantities. Source: TP-508."""
         self._nodes.set_pod(pod)
 
     def delete_pod(self, namespace: str, name: str) -> None:
@@ -94,18 +93,15 @@ class TopologyRows:
 
     def refresh(self) -> None:
         """Write all changes to the kernel; numbers of leaves are valid until the next call."""
-        changes = self._nodes.take()
-        sources = self._sources
+        sources, nodes = self._sources, self._nodes
         self._learn_columns()
-        seen = {change.name for change in changes}
-        facts = self._nodes.facts
-        changes += [
-            Change(name, facts[name], facts[name]) for name in sources.classes.touched(facts) if name not in seen
-        ]
+        current = [tree for flavor, tree in self._trees.items() if flavor not in self._stale]
+        changes = nodes.take() if current else nodes.settle()
+        touched = sources.classes.touched(nodes.facts)
+        if current:
+            changes += [Change(name, nodes.facts[name], nodes.facts[name]) for name in touched]
         if changes:
-            for flavor, tree in self._trees.items():
-                if flavor not in self._stale and not tree.apply(sources, changes):
-                    self._stale.add(flavor)
+            self._stale.update(tree.flavor for tree in current if not tree.apply(sources, changes))
         if self._stale:
             stale, self._stale = self._stale, set()
             self._build(sorted(stale))
@@ -119,7 +115,7 @@ class TopologyRows:
     # Rows for workloads
 
     def pods_row(self, pod: PodSpec) -> int:
-        """The row of the pod table for one pod of this spec. Raises InputError for what is no quantity. Source: TP-501."""
+        """The row of the pod table for pods of this spec. Raises InputError for a bad quantity. Source: TP-501."""
         return self._pods.row(pod_amounts(pod))
 
     def filter_row(self, pod: PodSpec, flavor: str, updates: Updates = NO_UPDATES) -> int:
@@ -199,8 +195,8 @@ class TopologyRows:
         """
         found: dict[str, int] = {}
         for entry, count in enumerate(excluded):
-            if not count:
-                continue
+            if not count or not entry:
+                continue  # entry 0 counts what is not excluded
             if entry < codes:
                 key = self._sources.classes.exclusion_key(entry)
             elif entry < len(excluded) - 1:
@@ -252,29 +248,32 @@ class TopologyRows:
     def _build(self, flavors: Iterable[str]) -> None:
         """Build trees, in one walk over all nodes."""
         trees = [(self._trees[flavor], self._ranks.index(flavor)) for flavor in flavors]
-        members: dict[int, list[str]] = {tree.row: [] for tree, _ in trees}
+        members: list[tuple[list[str], list[NodeFacts]]] = [([], []) for _ in trees]
         keys = tuple({key for tree, _ in trees for key in tree.spec.node_labels})
         # Nodes with the same values for all labels of flavors belong to the same flavors.
-        gathered: dict[tuple[str, ...], list[list[str]]] = {}
+        gathered: dict[tuple[str, ...], list[tuple[list[str], list[NodeFacts]]]] = {}
         for name, facts in self._nodes.facts.items():
             get = facts.labels.get
             values = tuple([get(key, "") for key in keys])
-            lists = gathered.get(values)
-            if lists is None:
+            groups = gathered.get(values)
+            if groups is None:
                 told = dict(zip(keys, values, strict=True))
-                lists = gathered[values] = [
-                    members[tree.row]
-                    for tree, _ in trees
+                groups = gathered[values] = [
+                    group
+                    for group, (tree, _) in zip(members, trees, strict=True)
                     if all(told[key] == value for key, value in tree.spec.node_labels.items())
                 ]
-            for each in lists:
-                each.append(name)
-        for tree, rank in trees:
-            tree.build(self._sources, rank, members[tree.row])
+            for names, each in groups:
+                names.append(name)
+                each.append(facts)
+        for (tree, rank), (names, each) in zip(trees, members, strict=True):
+            tree.build(self._sources, rank, names, each)
 
     def _filter(self, pod: PodSpec, flavor: str, updates: Updates) -> int | str:
         spec = self._trees[flavor].spec
-        key = _encode((pod.node_selector, pod.affinity, pod.tolerations, spec.tolerations, updates, spec.by_host))
+        key = _encode(
+            (pod.node_selector, pod.affinity, pod.tolerations, spec.tolerations, updates, spec.by_host)
+        )
         found = self._filters.get(key)
         if found is None:
             try:

@@ -1,13 +1,15 @@
-"""The tree of one flavor: which domain is where, built whole or changed leaf by leaf. Source: TP-402, TP-403, TP-404."""
+"""The tree of one flavor: which domain is where, built whole or changed leaf by leaf. Source: TP-402 to TP-404."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+from operator import itemgetter, ne
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from kueuecore._topology import Topologies
 from numpy.typing import NDArray
 
 from kueue_fast.api.core import Toleration
@@ -16,7 +18,6 @@ from kueue_fast.arrays.node_classes import NodeClasses
 from kueue_fast.arrays.node_store import Change, NodeFacts, NodeStore
 from kueue_fast.arrays.places import SHARED_HOSTS, Places
 from kueue_fast.model.topology_nodes import belongs
-from kueuecore import Topologies
 
 Path: TypeAlias = tuple[str, ...]
 """Values of a domain, from the top level to its own."""
@@ -51,9 +52,8 @@ class Sources(NamedTuple):
     """Resource -> column of a row."""
 
 
-class _Leaf(NamedTuple):
-    path: Path
-    names: tuple[str, ...]  # of its nodes, sorted
+_Leaf: TypeAlias = tuple[Path, tuple[str, ...]]
+"""Path of a leaf, () before it is written, and the names of its nodes, sorted. Plain, as there are so many."""
 
 
 def domain_id(values: Sequence[str]) -> str:
@@ -68,8 +68,11 @@ class TopologyTree:
     A leaf that loses its last node keeps its number until the tree is built again.
     """
 
-    def __init__(self, row: int, flavor: str, spec: TreeSpec, level_keys: Sequence[int], overlapping: bool) -> None:
+    def __init__(
+        self, row: int, flavor: str, spec: TreeSpec, level_keys: Sequence[int], overlapping: bool
+    ) -> None:
         self.row = row
+        self.flavor = flavor
         self.spec = spec
         self.space = SHARED_HOSTS if spec.by_host and overlapping else f"flavor/{flavor}"
         self.paths: list[Path] = []
@@ -84,46 +87,48 @@ class TopologyTree:
         """Whether a node with these labels is in the tree. Source: TP-402."""
         return belongs(labels, self.spec.node_labels, self.spec.levels)
 
-    def build(self, sources: Sources, rank: int, names: Sequence[str]) -> None:
-        """Replace the kernel's tree by one of these nodes; they have the flavor's labels, but perhaps not all levels."""
-        by_host = self.spec.by_host
-        names, paths = self._members(sources.nodes.facts, names)
+    def build(self, sources: Sources, rank: int, names: Sequence[str], facts: Sequence[NodeFacts]) -> None:
+        """Replace the kernel's tree. The nodes have the flavor's labels, but perhaps not all levels."""
+        names, facts, paths = self._members(names, facts)
         ids = self._ids(paths)
-        if by_host and len(set(ids)) < len(ids):
+        if self.spec.by_host and len(set(ids)) < len(ids):
             self._share_paths(names, ids, paths)
-        keys = ["\0".join(path) for path in paths]
-        several = len(set(keys)) < len(keys)
         # Values hold no NUL, so the order of the joined texts is that of the values.
-        sorting: Sequence[object] = list(zip(keys, names, strict=True)) if several else keys
-        order = sorted(range(len(keys)), key=sorting.__getitem__)  # type: ignore[arg-type]
+        keys: Sequence[object] = list(map("\0".join, paths))
+        if len(set(keys)) < len(keys):
+            keys = list(zip(keys, names, strict=True))
+        order = sorted(range(len(keys)), key=keys.__getitem__)  # type: ignore[arg-type]
         names = [names[place] for place in order]
+        facts = [facts[place] for place in order]
         paths = [paths[place] for place in order]
-        ids = [ids[place] for place in order]
-        if several:
-            starts = np.array(
-                [place for place in range(len(paths)) if place == 0 or paths[place] != paths[place - 1]], np.intp
-            )
-            ends = [*starts.tolist()[1:], len(names)]
-            groups = [tuple(names[start:end]) for start, end in zip(starts.tolist(), ends, strict=True)]
-            paths = [paths[start] for start in starts.tolist()]
-            ids = [ids[start] for start in starts.tolist()]
-        else:
-            starts = np.arange(len(names))
+        starts, parents = self._number(paths)
+        heads = starts.tolist()
+        groups: Sequence[tuple[str, ...]]
+        if len(heads) == len(names):
             groups = list(zip(names, strict=True))
-        self.paths = paths
-        self._leaves = dict(zip(ids, map(_Leaf, paths, groups), strict=True))
+        else:
+            groups = [
+                tuple(names[start:end]) for start, end in zip(heads, [*heads[1:], len(names)], strict=True)
+            ]
+        self.paths = [paths[start] for start in heads]
+        ids = self._ids(self.paths)
+        self._leaves = dict(zip(ids, zip(self.paths, groups, strict=True), strict=True))
         self._dead = {}
-        width = sources.kernel.width
+        classes = np.zeros(len(heads), np.int32)
+        if self.spec.by_host:
+            sources.classes.classes_of(
+                [facts[start] for start in heads], [names[start] for start in heads], classes
+            )
         sources.kernel.build(
             self.row,
             rank,
-            by_host,
+            self.spec.by_host,
             self._level_keys,
-            self._parents(),
+            parents,
             sources.places.intern_all(self.space, ids),
-            self._classes(sources, groups),
+            classes,
             np.diff(starts, append=len(names)).astype(np.int32),
-            sources.nodes.rooms(names, starts, sources.columns, width),
+            sources.nodes.rooms(names, facts, starts, sources.columns, sources.kernel.width),
         )
 
     def apply(self, sources: Sources, changes: Sequence[Change]) -> bool:
@@ -146,15 +151,18 @@ class TopologyTree:
             _FEW, len(self._leaves)
         )
 
-    def _members(self, facts: Mapping[str, NodeFacts], names: Sequence[str]) -> tuple[Sequence[str], list[Path]]:
+    def _members(
+        self, names: Sequence[str], facts: Sequence[NodeFacts]
+    ) -> tuple[Sequence[str], Sequence[NodeFacts], list[Path]]:
         """Those of the nodes that have all levels, and the path of each."""
-        path = self._path
+        levels = self.spec.levels
+        labels = [each.labels for each in facts]
         try:
-            return names, [path(facts[name].labels) for name in names]
+            columns = [[each[level] for each in labels] for level in levels]
         except KeyError:
-            levels = self.spec.levels
-            names = [name for name in names if all(level in facts[name].labels for level in levels)]
-            return names, [path(facts[name].labels) for name in names]
+            have = [all(level in each for level in levels) for each in labels]
+            return self._members(list(compress(names, have)), list(compress(facts, have)))
+        return names, facts, list(zip(*columns, strict=True))
 
     def _ids(self, paths: Sequence[Path]) -> list[str]:
         return [path[-1] for path in paths] if self.spec.by_host else list(map(domain_id, paths))
@@ -165,27 +173,24 @@ class TopologyTree:
         for place in sorted(range(len(names)), key=names.__getitem__):
             paths[place] = first.setdefault(ids[place], paths[place])
 
-    def _parents(self) -> list[NDArray[np.int32]]:
-        """[level] int32 [domain]: the domain above each; from the sorted paths of the leaves."""
-        domains: list[list[Path]] = []
-        below: Iterable[Path] = self.paths
-        for depth in range(len(self.spec.levels) - 1, 0, -1):
-            below = dict.fromkeys(path[:depth] for path in below)
-            domains.insert(0, list(below))
-        self._domains = domains
-        levels = [*domains, self.paths]
-        parents = [np.full(len(levels[0]), -1, np.int32)]
-        for above, level in zip(levels, levels[1:], strict=False):
-            number = dict(zip(above, range(len(above)), strict=True))
-            parents.append(np.fromiter([number[path[:-1]] for path in level], np.int32, len(level)))
-        return parents
-
-    def _classes(self, sources: Sources, groups: Sequence[tuple[str, ...]]) -> NDArray[np.int32]:
-        """int32 [leaf]: the class of the node that stands for it; 0 where leaves are no nodes. Source: TP-406."""
-        if not self.spec.by_host:
-            return np.zeros(len(groups), np.int32)
-        class_of, facts = sources.classes.class_of, sources.nodes.facts
-        return np.fromiter([class_of(facts[names[0]], names[0]) for names in groups], np.int32, len(groups))
+    def _number(self, paths: Sequence[Path]) -> tuple[NDArray[np.intp], list[NDArray[np.int32]]]:
+        """From the sorted paths of all nodes: where each leaf begins, and [level] int32 [domain] the domain above."""
+        count = len(paths)
+        begins = np.zeros(count, bool)
+        begins[:1] = True
+        number = np.full(count, -1, np.int32)
+        self._domains = []
+        parents = []
+        starts = np.zeros(0, np.intp)
+        for level in range(len(self.spec.levels)):
+            column = [path[level] for path in paths]
+            begins[1:] |= np.fromiter(map(ne, column[1:], column), bool, max(count - 1, 0))
+            starts = np.flatnonzero(begins)
+            parents.append(number[starts])
+            number = np.cumsum(begins, dtype=np.int32) - 1
+            if level < len(self.spec.levels) - 1:
+                self._domains.append([paths[start][: level + 1] for start in starts.tolist()])
+        return starts, parents
 
     def _id_of(self, facts: NodeFacts | None) -> str | None:
         if facts is None or not self.is_member(facts.labels):
@@ -194,43 +199,39 @@ class TopologyTree:
         return path[-1] if self.spec.by_host else domain_id(path)
 
     def _leave(self, domain: str, name: str) -> None:
-        leaf = self._leaves[domain]
-        self._leaves[domain] = leaf._replace(names=tuple(each for each in leaf.names if each != name))
+        path, names = self._leaves[domain]
+        self._leaves[domain] = path, tuple(each for each in names if each != name)
 
     def _enter(self, domain: str, name: str) -> None:
-        leaf = self._leaves.get(domain)
-        if leaf is None:
-            # The path is not looked at before `_write` has found the right one.
-            self._leaves[domain] = _Leaf((), (name,))
-        else:
-            self._leaves[domain] = leaf._replace(names=tuple(sorted((*leaf.names, name))))
+        path, names = self._leaves.get(domain, ((), ()))
+        self._leaves[domain] = path, tuple(sorted((*names, name)))
 
     def _write(self, sources: Sources, domain: str) -> bool:
         """Bring one leaf of the kernel's tree up to date; False if its place stands at another path there."""
-        leaf = self._leaves[domain]
+        written, names = self._leaves[domain]
         kernel = sources.kernel
-        if not leaf.names:
+        if not names:
             del self._leaves[domain]
-            if leaf.path:
-                kernel.write_leaf(self.row, self._index(leaf.path), 0, 0, np.zeros(kernel.width, np.int64))
-                self._dead[domain] = leaf.path
+            if written:
+                kernel.write_leaf(self.row, self._index(written), 0, 0, np.zeros(kernel.width, np.int64))
+                self._dead[domain] = written
             return True
-        facts = sources.nodes.facts[leaf.names[0]]
+        facts = sources.nodes.facts[names[0]]
         path = self._path(facts.labels)
-        known = leaf.path or self._dead.get(domain)
+        known = written or self._dead.get(domain)
         if known and known != path:
             return False
-        node_class = sources.classes.class_of(facts, leaf.names[0]) if self.spec.by_host else 0
-        room = sources.nodes.room(leaf.names, sources.columns, kernel.width)
-        self._leaves[domain] = leaf._replace(path=path)
+        node_class = sources.classes.class_of(facts, names[0]) if self.spec.by_host else 0
+        room = sources.nodes.room(names, sources.columns, kernel.width)
+        self._leaves[domain] = path, names
         index = self._index(path)
         if known:
             self._dead.pop(domain, None)
-            kernel.write_leaf(self.row, index, node_class, len(leaf.names), room)
+            kernel.write_leaf(self.row, index, node_class, len(names), room)
         else:
             place = sources.places.intern(self.space, domain)
             positions, new_from = self._make_way(path, index)
-            kernel.insert_leaf(self.row, positions, new_from, place, node_class, len(leaf.names), room)
+            kernel.insert_leaf(self.row, positions, new_from, place, node_class, len(names), room)
         return True
 
     def _index(self, path: Path) -> int:
