@@ -283,10 +283,13 @@ cdef class Workloads:
             first, number = np.asarray(getattr(self, start)), np.asarray(getattr(self, length))
             if first.size and (first.min() < 0 or number.min() < 0 or (first + number).max() > end):
                 raise ValueError(f"{start}, {length}: a range reaches outside its table of {end} rows")
-        cdef Py_ssize_t w, p
+        cdef Py_ssize_t w, p, s
         for w in range(self.rows):
-            if self.reserved_in[w] != NONE:
-                continue  # its slots are those of its admission
+            s = 0
+            for p in range(self.pod_set_start[w], self.pod_set_start[w] + self.pod_set_length[w]):
+                s += self.pod_set_slots[p]
+            if self.reserved_in[w] != NONE and s != self.slot_length[w]:
+                continue  # its slots are those of an admission from the API
             for p in range(self.pod_set_start[w], self.pod_set_start[w] + self.pod_set_length[w]):
                 if self.pod_set_slot[p] < 0 or self.pod_set_slot[p] + self.pod_set_slots[p] > self.slot_length[w]:
                     raise ValueError(f"pod_set_slot: pod set {p} reaches outside the slots of workload {w}")

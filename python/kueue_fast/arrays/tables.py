@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from kueuecore._topology import Topologies
 
 from kueue_fast.arrays.names import Names
 from kueue_fast.model.requests import resource_order
