@@ -102,6 +102,9 @@ cdef class Assigner:
     cdef Reason* reasons
     cdef Py_ssize_t reason_count
 
+    # the slice that the workload would replace, NONE without: only what it asks beyond that is new (JS-603)
+    cdef index_t replaced
+
     # flavors that a recomputation must keep to; NULL outside of one (QP-424)
     cdef Choice* pinned_choices
     cdef PodSetResult* pinned_results
@@ -131,9 +134,13 @@ cdef class Assigner:
         self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor, Rank* rank
     ) except -1 nogil
     cdef int fit_quota(
-        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, Rank* rank
+        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, amount_t amount,
+        Rank* rank
     ) except -1 nogil
     cdef int finish_group(self, index_t workload, index_t leader, bint has_reasons, bint failed) except -1 nogil
+    cdef bint take_off_replaced(self, index_t workload, index_t leader, index_t flavor, Request* request,
+                                amount_t* amount) except -1 nogil
+    cdef Py_ssize_t replaced_slot(self, Py_ssize_t pod_set, index_t resource) noexcept nogil
     cdef void book(self, index_t column, amount_t amount) noexcept nogil
     cdef amount_t booked(self, index_t column) noexcept nogil
     cdef int note(

@@ -10,7 +10,7 @@ from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport (
     ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
     NOT_ELIGIBLE, REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE,
-    REASON_NOT_NOMINATED, REASON_UNDECLARED_RESOURCE, REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, ReasonCode,
+    REASON_NOT_NOMINATED, REASON_OTHER_FLAVOR_OF_SLICE, REASON_UNDECLARED_RESOURCE, REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, ReasonCode,
     amount_t, index_t,
 )
 
@@ -43,6 +43,7 @@ cdef class Assigner:
         self.done = NULL
         self.pinned_choices = NULL
         self.pinned_results = NULL
+        self.replaced = NONE
         self.choice_capacity = self.result_capacity = self.reason_capacity = 0
 
     def __init__(self, Preemptor preemptor not None):
@@ -252,7 +253,11 @@ cdef class Assigner:
                     mode = mode_of(choice.possibility)
                 if choice.borrow > self.borrowing:
                     self.borrowing = choice.borrow
-                self.book(self.flavors.column[choice.flavor, choice.resource], choice.amount)
+                k = NONE if self.replaced == NONE else self.replaced_slot(member, choice.resource)
+                self.book(
+                    self.flavors.column[choice.flavor, choice.resource],
+                    choice.amount if k == NONE else sub(choice.amount, self.workloads.slot_amount[k]),
+                )
             if not has_reasons:
                 mode = MODE_FIT
             elif not any_flavor:
@@ -261,6 +266,42 @@ cdef class Assigner:
             if mode < self.mode:
                 self.mode = mode
         return 0
+
+    # --- a slice that replaces another
+
+    cdef Py_ssize_t replaced_slot(self, Py_ssize_t pod_set, index_t resource) noexcept nogil:
+        """Slot of the replaced slice for a resource of its pod set with the same number, NONE without one."""
+        cdef Py_ssize_t start = self.workloads.slot_start[self.replaced]
+        cdef Py_ssize_t s
+        for s in range(start, start + self.workloads.slot_length[self.replaced]):
+            if (
+                self.workloads.slot_pod_set[s] == pod_set and self.workloads.slot_resource[s] == resource
+                and self.workloads.slot_flavor[s] >= 0
+            ):
+                return s
+        return NONE
+
+    cdef bint take_off_replaced(self, index_t workload, index_t leader, index_t flavor, Request* request,
+                                amount_t* amount) except -1 nogil:
+        """Ask only for what the replaced slice does not hold; whether it has the same flavor (JS-603).
+
+        Members behind one with another flavor are not looked at any more, like upstream's.
+        """
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef index_t group = self.workloads.group[first + leader]
+        cdef Py_ssize_t member, s
+        for member in range(leader, self.workloads.pod_set_length[workload]):
+            if self.workloads.group[first + member] != group:
+                continue
+            s = self.replaced_slot(member, request.resource)
+            if s == NONE or self.workloads.slot_flavor[s] != flavor:
+                self.note(
+                    REASON_OTHER_FLAVOR_OF_SLICE, leader, flavor, request.resource,
+                    NONE if s == NONE else self.workloads.slot_flavor[s], 0, 0,
+                )
+                return False
+            amount[0] = sub(amount[0], self.workloads.slot_amount[s])
+        return True
 
     cdef void book(self, index_t column, amount_t amount) noexcept nogil:
         cdef Py_ssize_t i
@@ -403,13 +444,19 @@ cdef class Assigner:
         """The worst rank of the group's requests on one flavor (QP-436)."""
         cdef bint borrowing_first = self.flavors.borrowing_first[queue]
         cdef Py_ssize_t i
+        cdef amount_t amount
         cdef Rank one
         rank.possibility = FIT
         rank.borrow = 0
         for i in range(self.request_count):
             if self.flavors.group_of[queue, self.requests[i].resource] != group:
                 continue
-            self.fit_quota(workload, queue, leader, flavor, &self.requests[i], &one)
+            amount = self.requests[i].amount
+            if self.replaced != NONE and not self.take_off_replaced(
+                workload, leader, flavor, &self.requests[i], &amount
+            ):
+                rank.possibility = NO_FIT
+            self.fit_quota(workload, queue, leader, flavor, &self.requests[i], amount, &one)
             self.requests[i].try_possibility = one.possibility
             self.requests[i].try_borrow = <int32_t> one.borrow
             if is_better(rank[0], one, borrowing_first):
@@ -417,12 +464,13 @@ cdef class Assigner:
         return 0
 
     cdef int fit_quota(
-        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, Rank* rank
+        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, amount_t amount,
+        Rank* rank
     ) except -1 nogil:
-        """Quota of one flavor for one request (QP-430..435)."""
+        """Quota of one flavor for `amount` of one request (QP-430..435)."""
         cdef index_t column = self.flavors.column[flavor, request.resource]
         cdef amount_t assumed = self.booked(column)
-        cdef amount_t value = add_plain(assumed, request.amount)
+        cdef amount_t value = add_plain(assumed, amount)
         cdef amount_t available
         cdef bint can_reclaim = False
         if value > self.forest.potential[queue, column]:
@@ -430,7 +478,7 @@ cdef class Assigner:
             rank.borrow = 0
             return self.note(
                 REASON_EXCEEDS_MAX_QUOTA, leader, flavor, request.resource,
-                assumed, request.amount, self.forest.potential[queue, column],
+                assumed, amount, self.forest.potential[queue, column],
             )
         rank.borrow = self.forest.lowest_subtree_that_fits(queue, column, value, &can_reclaim)
         available = floored(self.forest.available(queue, column))
@@ -438,7 +486,7 @@ cdef class Assigner:
             rank.possibility = FIT
             return 0
         self.note(
-            REASON_WAITING_FOR_QUOTA, leader, flavor, request.resource, sub(value, available), request.amount, available
+            REASON_WAITING_FOR_QUOTA, leader, flavor, request.resource, sub(value, available), amount, available
         )
         if (
             self.forest.nominal[queue, column] >= value or can_reclaim

@@ -105,6 +105,7 @@ cdef class CycleRunner(Settler):
         entry.scan_before = 0
         entry.is_preemptor = False
         entry.again = entry.fails_fast = False
+        entry.replaced = NONE
         return entry
 
     cdef int take_second_pass(self) except -1 nogil:

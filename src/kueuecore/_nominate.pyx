@@ -2,10 +2,12 @@
 
 from libc.stdint cimport int64_t
 
+from kueuecore._amount cimport saturating_mul
 from kueuecore._assign cimport Choice, mode_of
 from kueuecore._assigntopology cimport TopologyAssigner
+from kueuecore._preempt cimport IN_CLUSTER_QUEUE
 from kueuecore._topology cimport AS_EMPTY, AS_USED
-from kueuecore._types cimport FIT, MODE_FIT, MODE_PREEMPT, NONE, index_t
+from kueuecore._types cimport FIT, MODE_FIT, MODE_PREEMPT, NONE, amount_t, index_t
 
 
 cdef class Nominator(TopologyAssigner):
@@ -15,16 +17,49 @@ cdef class Nominator(TopologyAssigner):
         """Full assignment, or a partial one where only that can be accepted (QC-103, QC-104)."""
         self.make_room(workload)
         self.preemptor.asked_column = NONE
+        self.replaced = self.replaced_by(workload, queue)
         self.assign(workload, queue, False)
         self.find_targets(workload, queue)
         if not self.is_accepted() and self.partial_admission:
             self.reduce_counts(workload, queue)
+        self.put_replaced_first()
         return self.renew_topology(workload, queue)
+
+    cdef index_t replaced_by(self, index_t workload, index_t queue) noexcept nogil:
+        """The older slice, if it holds quota of the same ClusterQueue (JS-603)."""
+        cdef index_t old = self.workloads.replaces[workload]
+        if not self.slices or old == NONE or self.workloads.reserved_in[old] != queue:
+            return NONE
+        return old
+
+    cdef int put_replaced_first(self) except -1 nogil:
+        """The replaced slice counts as the first victim of whatever can be accepted (QP-905)."""
+        cdef Py_ssize_t i
+        if self.replaced == NONE or not self.is_accepted():
+            return 0
+        self.preemptor.add_target(self.replaced, self.workloads.reserved_in[self.replaced], IN_CLUSTER_QUEUE)
+        for i in range(self.preemptor.target_count - 1, 0, -1):
+            self.preemptor.targets[i] = self.preemptor.targets[i - 1]
+        self.preemptor.targets[0].workload = self.replaced
+        self.preemptor.targets[0].queue = self.workloads.reserved_in[self.replaced]
+        self.has_targets = True
+        return 0
+
+    cdef amount_t beyond_replaced(self, index_t workload, Py_ssize_t pod_set, Choice* choice) noexcept nogil:
+        """What victims must make room for: the pods that the replaced slice does not have."""
+        cdef int64_t count = self.results[pod_set].count, old
+        if self.replaced == NONE:
+            return choice.total
+        old = self.workloads.count[self.workloads.pod_set_start[self.replaced] + pod_set]
+        if count == 0:
+            return 0
+        return saturating_mul(choice.total // count, count - old)
 
     cdef int nominate_again(self, Py_ssize_t entry, index_t workload, index_t queue) except -1 nogil:
         """Places for a workload that holds its quota: flavors stay, and quota is not asked (TP-610, TP-1603)."""
         self.make_room(workload)
         self.preemptor.asked_column = NONE
+        self.replaced = NONE
         self.second_pass = True
         self.unhealthy_first = self.again.unhealthy_start[entry]
         self.unhealthy_end = self.again.unhealthy_start[entry + 1]
@@ -95,23 +130,24 @@ cdef class Nominator(TopologyAssigner):
 
     cdef int find_targets(self, index_t workload, index_t queue) except -1 nogil:
         """Victims for the assignment, if it needs preemption (QP-631, QP-632)."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, p
         cdef index_t column
         self.has_targets = False
         if self.mode != MODE_PREEMPT:
             self.preemptor.target_count = 0
             return 0
         self.preemptor.candidates.start(workload, queue)
-        for i in range(self.choice_count):
-            if self.choices[i].flavor == NONE:
-                continue
-            column = self.flavors.column[self.choices[i].flavor, self.choices[i].resource]
-            if column == NONE:
-                continue
-            if mode_of(self.choices[i].possibility) == MODE_PREEMPT:
-                self.preemptor.candidates.need(column)
-            if self.choices[i].total != 0:
-                self.preemptor.candidates.require(column, self.choices[i].total)
+        for p in range(self.result_count):
+            for i in range(self.results[p].first, self.results[p].first + self.results[p].length):
+                if self.choices[i].flavor == NONE:
+                    continue
+                column = self.flavors.column[self.choices[i].flavor, self.choices[i].resource]
+                if column == NONE:
+                    continue
+                if mode_of(self.choices[i].possibility) == MODE_PREEMPT:
+                    self.preemptor.candidates.need(column)
+                if self.choices[i].total != 0:
+                    self.preemptor.candidates.require(column, self.beyond_replaced(workload, p, &self.choices[i]))
         self.preemptor.placements = self.placements
         self.preemptor.placement_count = self.placement_count
         if self.placement_count > 0 or not self.is_answered():

@@ -18,6 +18,7 @@ cdef struct Entry:           # one head of a cycle
     bint nominated           # has an assignment: processed in order; others only go back
     Py_ssize_t again_number  # of those that come again: place in SecondPass
     bint again               # holds its quota and comes for its places (TP-1601)
+    index_t replaced         # row of the slice that it takes the place of, NONE without
     bint fails_fast          # of those: evicted where it finds none (TP-1509)
     Py_ssize_t results       # offset of its PodSetResults in the arena of the cycle
     Py_ssize_t result_count

@@ -58,6 +58,7 @@ cdef class Preemptor:
     cdef bint is_valid(self, Candidate* candidate, bint borrow, bint needs_no_borrowing) noexcept nogil
     cdef bint fits(self, bint borrow) except -1 nogil
     cdef int take(self, index_t workload, index_t queue, int32_t reason) except -1 nogil
+    cdef int add_target(self, index_t workload, index_t queue, int32_t reason) except -1 nogil
     cdef int fill_back(self, bint borrow) except -1 nogil
 
     cdef int run_fair(self) except -1 nogil

@@ -84,9 +84,12 @@ cdef class Preemptor:
 
     cdef int take(self, index_t workload, index_t queue, int32_t reason) except -1 nogil:
         """Remove a victim and note it as a target."""
+        self.usage.remove(workload, queue)
+        return self.add_target(workload, queue, reason)
+
+    cdef int add_target(self, index_t workload, index_t queue, int32_t reason) except -1 nogil:
         cdef Py_ssize_t size
         cdef Target* grown
-        self.usage.remove(workload, queue)
         if self.target_count == self.target_capacity:
             size = 2 * self.target_capacity + 32
             grown = <Target*> realloc(self.targets, size * sizeof(Target))

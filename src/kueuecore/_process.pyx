@@ -94,6 +94,7 @@ cdef class Processor:
         """Keep what the assigner found for an entry."""
         if not entry.again:
             self.record_progress(entry.workload, entry.queue)
+        entry.replaced = self.assigner.replaced
         entry.mode = self.assigner.mode
         entry.borrowing = self.assigner.borrowing
         entry.result_count = self.assigner.result_count
@@ -149,6 +150,7 @@ cdef class Processor:
     cdef int process(self, Entry* entry) except -1 nogil:
         """Decide one entry against the usage that earlier ones left (QC-115..131, TP-1108..1111)."""
         cdef int check = UNCHECKED
+        cdef Py_ssize_t i
         if self.recompute_on_overlap and self.victims.has_any(
             <Target*> (self.arena + entry.targets), entry.target_count
         ):
@@ -209,10 +211,13 @@ cdef class Processor:
             entry.outcome = PREEMPTING
             entry.requeue = REQUEUE_PENDING_PREEMPTION
             self.workloads.drop_progress(entry.workload)
+            i = 0 if entry.replaced == NONE else 1  # a slice that is replaced ends by that
             return self.victims.issue(
-                entry.workload, <Target*> (self.arena + entry.targets), entry.target_count
+                entry.workload, <Target*> (self.arena + entry.targets) + i, entry.target_count - i
             )
         entry.outcome = ADMITTED
+        if entry.replaced != NONE:
+            self.reserved = True  # it takes the difference in the cycle, and all when the cycle ends
         return 0
 
     cdef int recompute(self, Entry* entry, bint without_victims) except -1 nogil:

@@ -183,6 +183,17 @@ cdef class Scheduler(CycleRunner):
                 count += 1
         return count
 
+    def replacements(self):
+        """Slices whose place others took: (row of the old one, its ClusterQueue row, row of the new one)."""
+        cdef Py_ssize_t i
+        cdef list found = []
+        cdef Entry* entry
+        for i in range(self.nominated_count):
+            entry = &self.entries[self.order[i]]
+            if entry.outcome == ADMITTED and entry.replaced != NONE:
+                found.append((entry.replaced, self.workloads.reserved_in[entry.replaced], entry.workload))
+        return found
+
     def preemptions(self):
         """Evictions that the cycle issued: (workload row, ClusterQueue row, reason, preemptor's row), in that order."""
         cdef Py_ssize_t i
@@ -222,7 +233,7 @@ cdef class Scheduler(CycleRunner):
             if not (entry.nominated and entry.outcome == ADMITTED):
                 found.append((
                     entry.workload, entry.queue, <int> entry.outcome, <int> entry.requeue, <int> entry.mode,
-                    entry.target_count,
+                    entry.target_count - (1 if entry.replaced != NONE and entry.target_count > 0 else 0),
                     (self.arena + entry.reasons)[: entry.reason_count * <Py_ssize_t> sizeof(Reason)]
                     if entry.reason_count else b"",
                 ))

@@ -9,6 +9,7 @@ cdef class Settler(Processor):
     cdef Booking* bookings                   # scratch
     cdef Py_ssize_t booking_capacity
 
+    cdef int book_choices(self, Entry* entry) except -1 nogil
     cdef int keep_places(self, Entry* entry) except -1 nogil
     cdef int settle_usage(self) except -1 nogil
     cdef int assume(self, Entry* entry) except -1 nogil

@@ -31,7 +31,9 @@ cdef class Settler(Processor):
             entry = &self.entries[self.order[i]]
             if entry.outcome != ADMITTED:
                 continue
-            if self.reserved:
+            if entry.replaced != NONE:
+                self.book_choices(entry)
+            elif self.reserved:
                 self.book_entry(entry)
             self.journal.length = 0
             self.assume(entry)
@@ -58,6 +60,18 @@ cdef class Settler(Processor):
         self.workloads.evicting[entry.workload] = False
         self.held.add(entry.queue, entry.workload)
         return self.pending.settle(entry.queue, entry.workload)
+
+    cdef int book_choices(self, Entry* entry) except -1 nogil:
+        """All that a slice takes; what it replaces holds its own until it is seen as finished."""
+        cdef Choice* choices = <Choice*> (self.arena + entry.choices)
+        cdef Py_ssize_t i
+        for i in range(entry.choice_count):
+            if choices[i].flavor != NONE:
+                self.forest.add_usage(
+                    entry.queue, self.flavors.column[choices[i].flavor, choices[i].resource], choices[i].amount,
+                    self.journal,
+                )
+        return 0
 
     cdef int keep_places(self, Entry* entry) except -1 nogil:
         """The workload stands where it was placed, in every tree that has the place (TP-504, TP-509)."""

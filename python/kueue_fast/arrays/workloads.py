@@ -174,18 +174,21 @@ class WorkloadRows:
         )  # fmt: skip
         kernel.slot_length[record.row] = len(booked)
         kernel.pod_set_length[record.row] = layout.length
-        for slot, (resource, flavor, amount) in enumerate(booked, record.slot_start):
+        for slot, (pod_set, resource, flavor, amount) in enumerate(booked, record.slot_start):
             column_flavor, column_resource = self.tables.flavor(flavor), self.tables.resource(resource)
             self.tables.column(column_flavor, column_resource)
-            kernel.write_slot(slot, column_resource, column_flavor, amount)
+            kernel.write_slot(slot, column_resource, column_flavor, amount, pod_set)
 
-    def _read_admission(self, workload: Workload, admission: Admission) -> list[tuple[str, str, int]]:
-        """(resource, flavor, amount) of each pod set, scaled down where pods were reclaimed (QC-62, QP-212)."""
+    def _read_admission(
+        self, workload: Workload, admission: Admission
+    ) -> list[tuple[int, str, str, int]]:
+        """(number of the pod set, resource, flavor, amount) of each pod set, scaled down where pods were reclaimed (QC-62, QP-212)."""
         status = workload.status
         reclaimed = {pod.name: pod.count for pod in (status.reclaimable_pods if status else None) or ()}
         if not self.layouts.reclaimable_pods:
             reclaimed = {}
         counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
+        place = {pod_set.name: index for index, pod_set in enumerate(workload.spec.pod_sets or ())}
         booked = []
         for number, assignment in enumerate(admission.pod_set_assignments or ()):
             full = counts.get(assignment.name, 0)
@@ -202,7 +205,7 @@ class WorkloadRows:
                     ) from error
                 if left < admitted and admitted > 0:
                     amount = _divide(amount, admitted) * left
-                booked.append((resource, flavors.get(resource, ""), amount))
+                booked.append((place.get(assignment.name, number), resource, flavors.get(resource, ""), amount))
         return booked
 
     def _set_layout(self, record: Record, layout: Layout) -> None:

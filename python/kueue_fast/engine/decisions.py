@@ -55,6 +55,14 @@ class Eviction(NamedTuple):
     message: str
 
 
+class Replacement(NamedTuple):
+    """A slice whose place a newer one took: it is finished, and its quota is free then (JS-603)."""
+
+    workload: str
+    cluster_queue: str
+    replaced_by: str
+
+
 class Cycle(NamedTuple):
     """Decisions of one scheduling cycle, in the order in which they were taken."""
 
@@ -69,6 +77,6 @@ class Cycle(NamedTuple):
     """
     preempted: list[Preemption]
     evicted: Sequence[Eviction] = ()
-    replaced: tuple[()] = ()
+    replaced: Sequence[Replacement] = ()
     moved: Sequence[Admission] = ()
     """Workloads that held their quota already and have other, or their first, places now."""

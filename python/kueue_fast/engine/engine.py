@@ -26,7 +26,7 @@ from kueue_fast.arrays.workloads import ASSUMED
 from kueue_fast.engine import messages, second_pass
 from kueue_fast.engine.activity import required_checks
 from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
-from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Requeued
+from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Replacement, Requeued
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.queues import Queues, refresh_order
@@ -223,8 +223,13 @@ class Engine:
             else:
                 requeued.append(self._again(waiting, *refusal))
         preempted = self._preemptions(scheduler.preemptions())
+        keys = state.rows.keys
+        replaced = [
+            Replacement(keys[old], state.by_row[queue].name, keys[new])
+            for old, queue, new in scheduler.replacements()
+        ]
         changed = bool(admitted or preempted or moved or evicted) or scheduler.scan_progressed
-        return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted, evicted, (), moved)
+        return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted, evicted, replaced, moved)
 
     def _take_second_pass(self, now_ns: int) -> dict[int, second_pass.Waiting]:
         """Hand the workloads that come again to the kernel; returns them by row."""

@@ -17,12 +17,12 @@ from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Fa
 from kueue_fast.engine.local_queue_accounts import LocalQueueAccounts
 from kueue_fast.engine.places import Places
 from kueue_fast.engine.second_pass import SecondPassQueue
+from kueue_fast.engine.slices import REPLACEMENT, Slices
 from kueue_fast.engine.state import State
-from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.errors import InputError
 from kueue_fast.model import conditions, times
 from kueue_fast.model.quantities import request_value
 
-REPLACEMENT = "kueue.x-k8s.io/workload-slice-replacement-for"
 _TELLING = frozenset((REPLACEMENT, conditions.ADMISSION_GATED_BY, conditions.PRIORITY_BOOST))
 """Annotations that scheduling reads."""
 _QUIET = frozenset((conditions.QUOTA_RESERVED, conditions.ADMITTED))
@@ -55,13 +55,13 @@ class Intake:
         self._state = state
         self.accounts = LocalQueueAccounts(state)
         self._places = Places(state)
+        self._slices = Slices(state.tables, state.rows.records)
         self.second_pass = SecondPassQueue()
         gates = state.gates
         self._gated_by = gates.enabled("AdmissionGatedBy")
         self._boost = gates.enabled("PriorityBoost")
         self._sort_by_priority = gates.enabled("PrioritySortingWithinCohort")
         self._hashing = gates.enabled("SchedulingEquivalenceHashing")
-        self._slices = gates.enabled("ElasticJobsViaWorkloadSlices")
         pods_ready = state.configuration.wait_for_pods_ready
         strategy = pods_ready.requeuing_strategy if pods_ready else None
         self._find_layout = state.layouts.find
@@ -159,6 +159,7 @@ class Intake:
         facts = Facts(spec.priority or 0, times.parse(created) if created else 0, 0, False, False, generation)
         record = Record(key, namespace, NONE, metadata.uid or "", PENDING, True, layout, facts, entry.number)
         self._add_pending(record, entry.row, entry.namespace, self._shape(layout, facts), generation)
+        self._slices.came(record)
         return True
 
     def _pending(self, record: Record | None, key: str, namespace: str, workload: Workload) -> None:
@@ -167,7 +168,6 @@ class Intake:
             record.late = workload  # the reservation is on its way, unless it cannot be written
             return
         layout = state.layouts.find(workload, namespace)
-        self._check_supported(workload, layout)
         facts = self.facts(workload)
         name = workload.spec.queue_name or ""
         entry = state.local_queues.get((namespace, name))
@@ -189,6 +189,7 @@ class Intake:
                 state.tables.pending.remove(record.row)
                 changed = True
         state.rows.write_pending(record, layout, queue, local_queue, facts, self._shape(layout, facts))
+        self._slices.write(record, workload.metadata.annotations)
         if state.tables.scheduler.preemption_gates or workload.metadata.generation:
             state.tables.workloads.mark_pending(
                 record.row, workload.metadata.generation or 0, conditions.has_closed_preemption_gate(workload)
@@ -227,12 +228,6 @@ class Intake:
         if evicted is None and requeued is None and not closed:
             return workload.metadata.generation
         return workload.metadata.generation, closed, evicted, requeued
-
-    def _check_supported(self, workload: Workload, layout: Layout) -> None:
-        annotations = workload.metadata.annotations
-        if self._slices and annotations and REPLACEMENT in annotations:
-            self._state.layouts.drop_unused(layout)
-            raise Unsupported("elastic jobs (workload slices) come in a later version")
 
     def _place_anew(self, record: Record) -> None:
         """Rebuild the row of a workload whose slots held a reservation, and queue it, whatever its class (QC-136)."""
@@ -324,6 +319,7 @@ class Intake:
             if scaled_down:
                 self._request_retry(record, NONE)
         state.rows.write_reserved(record, workload, layout, local_queue, facts)
+        self._slices.write(record, workload.metadata.annotations)
         record.state = reached
         record.admission = signature
         record.late = None
@@ -443,6 +439,7 @@ class Intake:
         self.accounts.void(record)
         state.tables.pending.remove(record.row)
         self._request_retry(record, row)
+        self._slices.remove(record)
         state.rows.remove(record)
 
     def _request_retry(self, record: Record, reserved_in: int) -> None:

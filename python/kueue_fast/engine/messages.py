@@ -15,6 +15,7 @@ from kueue_fast.arrays.decisions import (
     NOT_NOMINATED,
     UNDECLARED_RESOURCE,
     NO_TOPOLOGY_FLAVOR,
+    OTHER_FLAVOR_OF_SLICE,
     SEVERAL_TOPOLOGIES,
     TOPOLOGY_ONLY,
     TOPOLOGY_UNKNOWN,
@@ -103,5 +104,8 @@ def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
             f"({format_amount(resource, reason.first)}) + current podset request "
             f"({format_quantity(resource, reason.second)}) > maximum capacity ({format_amount(resource, reason.third)})"
         )
+    if reason.code == OTHER_FLAVOR_OF_SLICE:
+        other = "" if reason.first < 0 else classes.tables.flavor_names[reason.first]
+        return f"could not assign {flavor} flavor since the original workload is assigned: {other}"
     missing = format_amount(resource, reason.first)
     return f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"

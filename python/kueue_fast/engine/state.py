@@ -118,6 +118,7 @@ class State:
         placer.multi_layer = enabled("TASMultiLayerTopology")
         placer.prefers_affinity = enabled("TASRespectNodeAffinityPreferred")
         self._configure_preemption()
+        scheduler.assigner.slices = enabled("ElasticJobsViaWorkloadSlices")
         scheduler.assigner.fungibility = enabled("FlavorFungibility")
         scheduler.assigner.partial_admission = enabled("PartialAdmission")
         scheduler.assigner.ignore_undeclared = (

@@ -119,11 +119,11 @@ class _World:
         self._engine.delete(old.KIND, old.metadata.namespace or "", old.metadata.name, self._now)
         self._signal(old.KIND)
 
-    def _finish(self, name: str) -> None:
+    def _finish(self, name: str, reason: str = "Succeeded") -> None:
         workload = self._existing(f"Workload/{name}", "finish")
         status = workload.status or WorkloadStatus()
         changed = list(status.conditions or ())
-        finished = Condition(type=conditions.FINISHED, status="True", reason="Succeeded", message="done")
+        finished = Condition(type=conditions.FINISHED, status="True", reason=reason, message="done")
         conditions.set_condition(changed, finished, times.format(self._now))
         status = msgspec.structs.replace(status, conditions=changed)
         self._put(f"Workload/{name}", msgspec.structs.replace(workload, status=status))
@@ -192,14 +192,15 @@ class _World:
         if timer:
             timer.spent_ns += timer.clock() - start
             timer.cycles += 1
-        if cycle.replaced:
-            raise Unsupported("replaced slices are not replayed yet")
         decided = []
         for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
             decided.append(self._admit(admission))
         moved = [self._admit(one) for one in sorted(cycle.moved, key=lambda one: one.workload)]
+        replaced = sorted(one.workload for one in cycle.replaced)
+        for name in replaced:
+            self._finish(name, "WorkloadSliceReplaced")
         preemptions, evictions = self._evict(cycle.preempted, cycle.evicted)
-        result = {"admitted": decided, "moved": moved, "preempted": preemptions, "evicted": evictions}
+        result = {"admitted": decided, "moved": moved, "replaced": replaced, "preempted": preemptions, "evicted": evictions}
         return {key: value for key, value in result.items() if value}
 
     def _admit(self, admission: Admission) -> dict[str, Any]:
