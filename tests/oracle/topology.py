@@ -23,9 +23,11 @@ from tests.oracle.topology_placement import Placement
 from tests.oracle.topology_replacement import replace_node
 from tests.oracle.topology_usage import assume
 
+DEFAULT_GATES = Gates()
+
 
 def place(
-    flavors: Sequence[Flavor], requests: Sequence[Request], *, empty: bool, gates: Gates = Gates()
+    flavors: Sequence[Flavor], requests: Sequence[Request], *, empty: bool, gates: Gates = DEFAULT_GATES
 ) -> Result:
     """Place the requests of one workload, which stand in the order of its pod sets.
 

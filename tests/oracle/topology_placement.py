@@ -5,6 +5,7 @@ Source: TP-701, TP-808 to TP-812, TP-1001, TP-1002.
 
 from dataclasses import dataclass, field
 
+from tests.oracle.topology_balanced import Balanced
 from tests.oracle.topology_choice import Choice, RanDry, leader_first
 from tests.oracle.topology_counts import Counter, Domain, Parameters, Tree
 from tests.oracle.topology_model import Assignment, Assumed, Flavor, Gates, Request, Unplaceable
@@ -82,11 +83,28 @@ class Search:
 
     def find(self) -> list[Domain]:
         """The leaves taken, each with its share. Raises Unplaceable."""
+        balanced = self._balanced()
+        if balanced is not None:
+            return balanced
         level, domains = self._fitting(self.parameters.level)
         try:
             return self._descend(level, domains, across_parents=True)
         except RanDry as left:
             raise AssertionError("counted room is not there") from left
+
+    def _balanced(self) -> list[Domain] | None:
+        """Source: TP-901, TP-910."""
+        parameters = self.parameters
+        if not self.gates.balanced or parameters.required or parameters.unconstrained:
+            return None
+        found = Balanced(self.tree, parameters, self.choice).fitting()
+        if found is None:
+            return None
+        try:
+            return self._descend(*found, across_parents=False)
+        except RanDry:
+            # Upstream loses the pods that are left; the project places them the usual way (TP-2008).
+            return None
 
     def _fitting(self, level: int) -> tuple[int, list[Domain]]:
         """The level at which to place, and the domains there, one if one suffices. Source: TP-808."""
