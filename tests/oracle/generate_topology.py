@@ -134,6 +134,8 @@ def _layers(rng: random.Random, levels: Sequence[str], above: str) -> list[tuple
         return [(_level(rng, levels), rng.choice(odd_sizes)) for _ in range(number)]
     lower = list(levels[levels.index(above) :]) if above in levels else list(levels)
     keys = sorted(rng.sample(lower, min(number, len(lower))), key=list(levels).index)
+    if len(keys) > 1 and rng.random() < 0.03:
+        keys[-1] = "unknown"
     size = rng.choice((1, 2, 3)) if len(keys) == 1 else 1
     sizes = [size := size * rng.choice((1, 2, 2, 3)) for _ in keys]
     return list(zip(keys, reversed(sizes), strict=True))

@@ -1,4 +1,4 @@
-"""Seeded random trees of topology domains: few leaves, odd fan-outs, names that tempt to be mixed up."""
+"""Seeded random trees of topology domains: mostly few leaves, odd fan-outs, names that tempt to be mixed up."""
 
 import random
 
@@ -9,6 +9,7 @@ UPPER_LEVELS = ("example.com/zone", "example.com/block", "example.com/rack", "ex
 LOWEST_LEVEL = "example.com/shelf"
 # The same values stand under different parents, one is the beginning of another, and byte order is not their size.
 VALUES = ("a", "ab", "a-b", "b", "b1", "10", "2", "B")
+LARGE = 0.05  # share of trees of some hundred leaves
 EXCLUSIONS = ("nodeSelector", "affinity", 'taint "dedicated=x:NoSchedule"', 'taint "down:NoExecute"')
 
 
@@ -27,6 +28,7 @@ def flavors_of(rng: random.Random) -> list[Flavor]:
 
 def _flavor(rng: random.Random, name: str) -> Flavor:
     depth = rng.choice((1, 2, 2, 3, 3, 3, 4, 4, 5))
+    most = 300 if rng.random() < LARGE else 40
     by_host = rng.random() < 0.75
     upper = tuple(sorted(rng.sample(UPPER_LEVELS, depth - 1), key=UPPER_LEVELS.index))
     levels = (*upper, HOSTNAME if by_host else LOWEST_LEVEL)
@@ -34,18 +36,20 @@ def _flavor(rng: random.Random, name: str) -> Flavor:
     for level in range(depth):
         # One parent often has many leaves, several have few: ties and leftovers then happen.
         fan_out = rng.choice((1, 2, 2, 3, 3, 4)) if level < depth - 1 else rng.choice((1, 2, 3, 4, 6))
+        if most > 40:
+            fan_out = rng.choice((2, 3, 5, 7)) if level < depth - 1 else rng.choice((8, 60 // depth))
         if level == depth - 1 and by_host:
             paths = [(*path, "") for path in paths for _ in range(rng.randint(1, fan_out))]
         else:
             paths = [
                 (*path, value)
                 for path in paths
-                for value in rng.sample(VALUES, rng.randint(max(1, fan_out - 2), fan_out))
+                for value in rng.sample(VALUES, min(len(VALUES), rng.randint(max(1, fan_out - 2), fan_out)))
             ]
-        if len(paths) > 40:
-            paths = rng.sample(paths, 40)
+        if len(paths) > most:
+            paths = rng.sample(paths, most)
     if by_host:
-        hosts = rng.sample([f"h{number}" for number in range(1, 60)], len(paths))
+        hosts = rng.sample([f"h{number}" for number in range(1, 20 + 2 * len(paths))], len(paths))
         paths = [(*path[:-1], host) for path, host in zip(paths, hosts, strict=True)]
     rich = rng.choice((2, 4, 8, 8, 16))
     return Flavor(name, levels, by_host, [_leaf(rng, path, rich) for path in paths])

@@ -138,6 +138,22 @@ CASES = {
         ("main:5 required=rack slices=rack:5",),
         want={"main": "x1:1 x2:2 x3:2"},
     ),
+    # TP-2008: upstream loses the pods that an even share has no room for below
+    "balanced shares overrate the hosts two levels below": Case(
+        "block rack switch tray host",
+        "b1/r0/s0/t0/x1=3 b1/r0/s0/t0/x2=1 b1/r0/s0/t1/x3=4 b1/r0/s0/t1/x4=1 b1/r0/s1/t0/x5=2"
+        " b1/r1/s0/t0/x6=1 b1/r1/s0/t1/x7=1",
+        ("main:8 preferred=block slices=host:2",),
+        want={"main": "x1:2 x3:4 x5:2"},
+        gates=("balanced",),
+    ),
+    "balanced shares do not round to the inner layer": Case(
+        "rack switch host",
+        "r0/s0/x1=6 r0/s1/x2=3 r0/s1/x3=5",
+        ("main:8 preferred=rack slices=switch:4,host:2",),
+        want={"main": "x1:4 x2:2 x3:2"},
+        gates=("balanced",),
+    ),
     # TP-1101, TP-1102, TP-2011
     "of equal pod sets the second leads": Case(
         "host",
