@@ -138,6 +138,20 @@ CASES = {
         ("main:5 required=rack slices=rack:5",),
         want={"main": "x1:1 x2:2 x3:2"},
     ),
+    "a leader takes the odd room that the inner layer leaves": Case(
+        "rack host",
+        "r1/x1=5 r1/x2=1",
+        ("workers:4 required=rack slices=rack:2,host:2 group=g", "leader:1 required=rack group=g"),
+        want={"workers": "x1:4", "leader": "x2:1"},
+    ),
+    # TP-904
+    "a lower threshold keeps a block that can host the leader": Case(
+        "block rack",
+        "b1/r3=3,gpu:9 b1/r4=4,gpu:4 b2/r1=9,gpu:4 b2/r2=4,gpu:2",
+        ("workers:11 preferred=block group=g cpu=1 gpu=1", "leader:1 preferred=block group=g cpu=1 gpu=0"),
+        want={"workers": "b1/r3:3 b1/r4:4 b2/r1:4", "leader": "b2/r1:1"},
+        gates=("balanced",),
+    ),
     # TP-2008: upstream loses the pods that an even share has no room for below
     "balanced shares overrate the hosts two levels below": Case(
         "block rack switch tray host",
