@@ -1,50 +1,18 @@
-"""Where the pods of a workload would stand: counts of leaves and domains, level search, descent (TP-701..813)."""
+"""Where the pods of a workload would stand: requests in, domains or the reason why not out (TP-605, TP-802..804, TP-1101..1104)."""
 
 from libc.stdint cimport int32_t, int64_t
 
+from kueuecore._balanced cimport Balancing
+from kueuecore._counts cimport CountCache, Counts, Shape
 from kueuecore._journal cimport Journal
+from kueuecore._levels cimport Heap, Search, Shares
+from kueuecore._requests cimport (
+    INVALID_FILTER, LAYER_NOT_DIVIDING, LAYER_NOT_LOWER, LAYER_UNKNOWN, LEVEL_MISSING, LEVEL_UNKNOWN, NO_DOMAINS,
+    NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, SLICE_ABOVE_MAIN, SLICE_LEVEL_UNKNOWN, SLICE_SIZE_MISSING, STALE_DOMAIN,
+    TOO_MANY_IN_GROUP, PlacementError, PlacementRequest,
+)
 from kueuecore._topology cimport Topologies
 from kueuecore._types cimport index_t
-
-# Why pods were not placed; with which numbers, a PlacementFailure says (TP-1001..1004).
-cdef enum PlacementError:
-    PLACED = 0
-    NOT_ENOUGH_ROOM = 1      # fitted, needed
-    LEVEL_MISSING = 2        # the request names no level (TP-802)
-    LEVEL_UNKNOWN = 3        # first: number of the key
-    SLICE_LEVEL_UNKNOWN = 4  # first: number of the key
-    SLICE_ABOVE_MAIN = 5     # first, second: both keys (TP-803)
-    SLICE_SIZE_MISSING = 6
-    LAYER_UNKNOWN = 7        # first: number of the key
-    LAYER_NOT_LOWER = 8      # first, second: both keys
-    LAYER_NOT_DIVIDING = 9   # first, second: both sizes
-    NO_DOMAINS = 10          # first: number of the key
-    INVALID_FILTER = 11      # selector, affinity or PodSet update cannot be read (TP-701, TP-702)
-    STALE_DOMAIN = 12        # first: place that is no leaf any more (TP-1504)
-    NO_REPLACEMENT = 13      # first: place of the node (TP-1507)
-    TOO_MANY_IN_GROUP = 14   # three or more pod sets in a group (TP-2011)
-
-
-cdef struct PlacementRequest:        # one pod set
-    index_t tree                     # row of its flavor
-    index_t pod_set                  # within the workload; requests stand in this order
-    index_t group                    # pod sets with the same number are placed together
-    index_t pods                     # row of the pod table
-    index_t filter                   # row of `match`; NONE: it cannot be read (INVALID_FILTER)
-    int64_t count
-    index_t level_key                # main level (TP-605), NONE without
-    index_t bare_level_key           # main level were there no slices (TP-1506), NONE without; only read in a repair
-    bint required
-    bint unconstrained               # in the sense of profiles (TP-606)
-    int32_t layers                   # of slices, outermost first (TP-204)
-    index_t[3] layer_key
-    int32_t[3] layer_size            # 0: the size is missing
-    # a previous assignment of the pod set (elastic, TP-1301) or the one to repair (TP-1501): ranges of the caller's bookings
-    index_t previous_workload        # row whose bookings of the pod set are meant, NONE without
-    index_t previous_pod_set
-    index_t unhealthy_place          # place of unhealthyNodes[0] (TP-1504), NONE: not a repair
-    bint keep                        # the stored assignment is the result (TP-1503)
-
 
 cdef struct PlacedDomain:
     index_t leaf
@@ -89,8 +57,39 @@ cdef class Placer:
     cdef Py_ssize_t domain_count
     cdef PlacementFailure failure        # code PLACED when all were placed
 
+    cdef readonly CountCache cache
+    cdef Py_ssize_t placed_capacity
+    cdef Py_ssize_t domain_capacity
+    cdef Py_ssize_t excluded_capacity
+    cdef Balancing balancing
+    # scratch
+    cdef Heap heap
+    cdef Shares shares                   # what was found
+    cdef Shares spare
+    cdef Shares previous                 # an earlier assignment of the workers
+    cdef Shares leader_previous
+
     # Place all requests of a workload in order of tree rank, group by group (TP-1101); usage is as before afterwards.
     # Returns whether all were placed. Results found before a failure stay.
     cdef bint place(self, PlacementRequest* requests, Py_ssize_t count, int view) except -1 nogil
     # Whether `place` would succeed, for as little work as that takes: asked after each simulated eviction.
     cdef bint can_place(self, PlacementRequest* requests, Py_ssize_t count, int view) except -1 nogil
+
+    cdef bint _run(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
+    cdef bint _run_groups(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
+    cdef bint _place_group(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
+    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view, bint probing) except -1 nogil
+    cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, int view) except -1 nogil
+    cdef bint _probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
+    cdef bint _repair(self, PlacementRequest* requests, index_t number, int view) except -1 nogil
+    cdef bint _grow(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
+    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
+    cdef int32_t _find(self, PlacementRequest* request, index_t leader_pods, int view, index_t number, index_t first,
+                       index_t end) except -1 nogil
+    cdef Counts* _counts_for(self, Shape* shape, index_t first, index_t end) except NULL nogil
+    cdef int _fail(self, index_t number, index_t tree, int32_t code, int64_t first, int64_t second) except -1 nogil
+    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, Counts* counts, Search* search) except -1 nogil
+    cdef int _emit(self, index_t number, Shares* shares, bint leaders) except -1 nogil
+    cdef int _assume(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil
+    cdef int _reserve_excluded(self, Py_ssize_t count) except -1 nogil
+    cdef PlacementRequest* _read(self, requests, int view) except NULL
