@@ -144,6 +144,33 @@ def test_pods_of_others_take_room(pods: list[Any], want: dict[str, int]) -> None
     assert dump(made) == untouched
 
 
+# The pod before and after, None where it is deleted; the node that is told.
+FREED: dict[str, tuple[Any, Any, str | None]] = {
+    "deleted": (pod("p", "x"), None, "x"),
+    "ended": (pod("p", "x"), pod("p", "x", phase="Failed"), "x"),
+    "became one of a topology": (
+        pod("p", "x"),
+        pod("p", "x", **{"kueue.x-k8s.io/podset-preferred-topology": "rack"}),
+        "x",
+    ),
+    "moved": (pod("p", "x"), pod("p", "y"), "x"),
+    "asks for less": (pod("p", "x"), pod("p", "x", "250m"), "x"),
+    "asks for more": (pod("p", "x"), pod("p", "x", "2"), None),
+    "asks for the same": (pod("p", "x"), pod("p", "x", "1000m"), None),
+    "came": (pod("p", None), pod("p", "x"), None),
+    "was not there": (pod("p", None), None, None),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "want"), FREED.values(), ids=FREED)
+def test_a_node_is_told_when_a_pod_may_have_freed_room_there(
+    before: Any, after: Any, want: str | None
+) -> None:
+    made = rows(*START)
+    assert made.set_pod(before) is None
+    assert (made.delete_pod("ns", "p") if after is None else made.set_pod(after)) == want
+
+
 def test_pods_come_before_their_node() -> None:
     made = rows()
     made.set_pod(pod("p", "x", "250m"))
