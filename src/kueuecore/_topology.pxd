@@ -48,6 +48,8 @@ cdef class Topologies:
     cdef public index_t[::1] resource_rank  # [resource] in byte order of names, breaks ties (TP-705); its own number where short
     cdef Py_ssize_t tree_capacity
     cdef int64_t versions            # trees numbered so far
+    # Raise it after changing an entry of match, score or the pod table that was in use: counts kept of it are then old.
+    cdef public int64_t generation
 
     # [place] use of admitted workloads, the sum over all trees that share the place (TP-509)
     cdef amount_t* base              # [place * width + resource]
