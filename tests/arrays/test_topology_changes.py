@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kueue_fast.arrays.topology import TopologyRows
-from tests.arrays.trees import HOST, LEVELS, dump, flavor, leaves, node, pod, rows, topology
+from tests.arrays.trees import HOST, LEVELS, dump, flavor, leaves, node, pod, pod_spec, rows, topology
 
 START = [node("x", "b1", "r1"), node("y", "b1", "r2"), node("z", "b2", "r1")]
 
@@ -196,6 +196,7 @@ class World:
         self.nodes: dict[str, Any] = {}
         self.pods: dict[str, Any] = {}
         self.flavors: dict[str, Any] = {"f": flavor()}
+        self.filters: list[Any] = []
 
     def step(self) -> None:
         draw = self.random.random()
@@ -216,6 +217,15 @@ class World:
             key = f"p{self.random.randrange(60)}"
             self.pods.pop(key, None)
             self.made.delete_pod("ns", key)
+        elif draw < 0.955:
+            # By label or by host, each with a toleration or without.
+            selector = self.random.choice([{"rack": "r1"}, {HOST: name}, {"pool": "b", "rack": "r2"}, {}])
+            tolerations = self.random.choice([[], [{"operator": "Exists"}]])
+            self.filters.append(pod_spec(nodeSelector=selector, tolerations=tolerations))
+            if self.made.exists("f"):
+                self.made.filter_row(self.filters[-1], "f")
+            else:
+                self.filters.pop()
         else:
             key = self.random.choice(["f", "g"])
             self.flavors.pop(key, None)
@@ -241,6 +251,8 @@ class World:
 
     def afresh(self) -> TopologyRows:
         made = rows(levels=self.levels)
+        for each in self.filters:
+            made.filter_row(each, "f")
         made.set_flavor("f", None)
         for name, spec in self.flavors.items():
             made.set_flavor(name, spec)
