@@ -135,18 +135,21 @@ def test_a_node_is_in_every_flavor_that_it_fits() -> None:
 def test_a_tree_exists_while_both_flavor_and_topology_do() -> None:
     made = rows(node("x", "b1", "r1"))
     want = dump(made)
-    made.set_topology("t", None)
+    assert made.set_topology("t", None) == ["f"]
     assert not made.exists("f")
-    made.set_topology("t", topology("rack"))
+    assert made.place("f", ("x",)) == -1
+    assert made.set_topology("t", None) == []
+    assert made.set_topology("t", topology("rack")) == ["f"]
     assert made.levels_of("f") == ("rack",)
     assert list(leaves(made)) == ["r1"]
-    made.set_flavor("f", None)
+    assert made.set_flavor("f", None) == ["f"]
     assert (made.exists("f"), made.flavors()) == (False, [])
     made.refresh()
-    made.set_topology("t", None)
-    made.set_flavor("f", flavor())
+    assert made.set_topology("t", None) == []
+    assert made.set_flavor("f", flavor()) == []
     assert not made.exists("f")
-    made.set_topology("t", topology(*LEVELS))
+    assert made.set_topology("t", topology(*LEVELS)) == ["f"]
+    assert made.set_flavor("f", flavor()) == []
     assert made.exists("f")
     assert dump(made) == want
 
@@ -192,6 +195,10 @@ def test_what_assignments_write() -> None:
     assert made.assignment_levels("g") == ("block", "rack")
     assert [made.values_of("f", leaf) for leaf in (0, 1)] == [("y",), ("x",)]
     assert [made.values_of("g", leaf) for leaf in (0, 1)] == [("b0", "r2"), ("b1", "r1")]
+    domains = made.domains_of("g", [1, 0], [3, 4])
+    assert domains == [(("b1", "r1"), 3), (("b0", "r2"), 4)]
+    assert made.places("g", domains).tolist() == [made.place("g", values) for values, _ in domains]
+    assert made.domains_of("f", [1], [3]) == [(("x",), 3)]
     assert made.level_label(made.level_key("rack")) == "rack"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kueue_fast.arrays.topology import TopologyRows
-from tests.arrays.trees import HOST, LEVELS, dump, flavor, leaves, node, pod, rows, topology
+from tests.arrays.trees import HOST, LEVELS, dump, flavor, leaves, node, pod, pod_spec, rows, topology
 
 START = [node("x", "b1", "r1"), node("y", "b1", "r2"), node("z", "b2", "r1")]
 
@@ -144,6 +144,33 @@ def test_pods_of_others_take_room(pods: list[Any], want: dict[str, int]) -> None
     assert dump(made) == untouched
 
 
+# The pod before and after, None where it is deleted; the node that is told.
+FREED: dict[str, tuple[Any, Any, str | None]] = {
+    "deleted": (pod("p", "x"), None, "x"),
+    "ended": (pod("p", "x"), pod("p", "x", phase="Failed"), "x"),
+    "became one of a topology": (
+        pod("p", "x"),
+        pod("p", "x", **{"kueue.x-k8s.io/podset-preferred-topology": "rack"}),
+        "x",
+    ),
+    "moved": (pod("p", "x"), pod("p", "y"), "x"),
+    "asks for less": (pod("p", "x"), pod("p", "x", "250m"), "x"),
+    "asks for more": (pod("p", "x"), pod("p", "x", "2"), None),
+    "asks for the same": (pod("p", "x"), pod("p", "x", "1000m"), None),
+    "came": (pod("p", None), pod("p", "x"), None),
+    "was not there": (pod("p", None), None, None),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "want"), FREED.values(), ids=FREED)
+def test_a_node_is_told_when_a_pod_may_have_freed_room_there(
+    before: Any, after: Any, want: str | None
+) -> None:
+    made = rows(*START)
+    assert made.set_pod(before) is None
+    assert (made.delete_pod("ns", "p") if after is None else made.set_pod(after)) == want
+
+
 def test_pods_come_before_their_node() -> None:
     made = rows()
     made.set_pod(pod("p", "x", "250m"))
@@ -169,8 +196,10 @@ class World:
         self.nodes: dict[str, Any] = {}
         self.pods: dict[str, Any] = {}
         self.flavors: dict[str, Any] = {"f": flavor()}
+        self.filters: list[Any] = []
 
-    def step(self) -> None:
+    def step(self) -> bool:
+        """Change something; whether it is a filter, which changes many leaves at once."""
         draw = self.random.random()
         name = f"n{self.random.randrange(40)}"
         if draw < 0.55:
@@ -189,6 +218,15 @@ class World:
             key = f"p{self.random.randrange(60)}"
             self.pods.pop(key, None)
             self.made.delete_pod("ns", key)
+        elif draw < 0.955:
+            # By label or by host, each with a toleration or without.
+            selector = self.random.choice([{"rack": "r1"}, {HOST: name}, {"pool": "b", "rack": "r2"}, {}])
+            tolerations = self.random.choice([[], [{"operator": "Exists"}]])
+            self.filters.append(pod_spec(nodeSelector=selector, tolerations=tolerations))
+            if self.made.exists("f"):
+                self.made.filter_row(self.filters[-1], "f")
+                return True
+            self.filters.pop()
         else:
             key = self.random.choice(["f", "g"])
             self.flavors.pop(key, None)
@@ -198,6 +236,7 @@ class World:
                 )
             self.made.set_flavor(key, None)
             self.made.set_flavor(key, self.flavors.get(key))
+        return False
 
     def node(self, name: str) -> Any:
         pick = self.random.choice
@@ -214,6 +253,8 @@ class World:
 
     def afresh(self) -> TopologyRows:
         made = rows(levels=self.levels)
+        for each in self.filters:
+            made.filter_row(each, "f")
         made.set_flavor("f", None)
         for name, spec in self.flavors.items():
             made.set_flavor(name, spec)
@@ -228,10 +269,10 @@ class World:
 def test_ten_thousand_changes_end_where_building_whole_ends(levels: list[str]) -> None:
     world = World(7, levels)
     for number in range(10_000):
-        world.step()
+        filtered = world.step()
         if world.random.random() < 0.4:
             world.made.refresh()
-        if number % 500 == 0:
+        if number % 500 == 0 or filtered:
             want = world.afresh()
             assert world.made.flavors() == want.flavors()
             for name in want.flavors():

@@ -87,6 +87,7 @@ def dump(made: TopologyRows, name: str = "f") -> dict[str, Any]:
     tables, tree = made._tables, made._trees[name]
     kernel = tables.topologies
     columns = dict(tables.resource_names.items())
+    classes = kernel.classes_of(tree.row).tolist()
     depth = len(tree.spec.levels)
     nodes = [kernel.nodes_of(tree.row, level).tolist() for level in range(depth)]
     found: dict[str, Any] = {}
@@ -96,6 +97,7 @@ def dump(made: TopologyRows, name: str = "f") -> dict[str, Any]:
             found["/".join(path)] = {
                 "nodes": nodes[-1][leaf],
                 "free": {each: int(free[column]) for each, column in columns.items() if free[column]},
+                "excluded": excluded(made, classes[leaf]) if tree.spec.by_host else {},
                 "used": {each: int(used[column]) for each, column in columns.items() if used[column]},
             }
     for level, domains in enumerate(tree._domains):
@@ -105,6 +107,17 @@ def dump(made: TopologyRows, name: str = "f") -> dict[str, Any]:
     assert tree.paths == sorted(tree.paths)
     assert kernel.leaves_of(tree.row) == (len(tree.paths), int(np.count_nonzero(nodes[-1])))
     return found
+
+
+def excluded(made: TopologyRows, node_class: int) -> dict[str, str | None]:
+    """What each filter says of a class: rows and codes are numbered as they come."""
+    known = made._sources.classes
+    codes = np.asarray(made._tables.topologies.match)[:, node_class].tolist()
+    return {
+        f"{asked.node_selector} {asked.tolerations}": known.exclusion_key(code) if code else None
+        for asked, code in zip(known._filters, codes, strict=False)
+        if asked is not None
+    }
 
 
 def leaves(made: TopologyRows, name: str = "f") -> dict[str, int]:

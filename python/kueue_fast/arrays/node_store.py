@@ -69,15 +69,18 @@ class NodeStore:
         """A Node is gone; returns whether it counted."""
         return self._arrive(name, None)
 
-    def set_pod(self, pod: Pod) -> None:
-        """A pod was created or changed. Raises InputError naming the Pod and the quantity that cannot be read."""
+    def set_pod(self, pod: Pod) -> str | None:
+        """A pod was created or changed; the node on which it may have freed room (TP-1904).
+
+        Raises InputError naming the Pod and the quantity that cannot be read.
+        """
         node = occupied_node(pod)
         key = (pod.metadata.namespace or "", pod.metadata.name)
-        self._set_use(key, None if node is None else (node, self._amounts(pod)))
+        return self._set_use(key, None if node is None else (node, self._amounts(pod)))
 
-    def delete_pod(self, namespace: str, name: str) -> None:
-        """A pod is gone."""
-        self._set_use((namespace, name), None)
+    def delete_pod(self, namespace: str, name: str) -> str | None:
+        """A pod is gone; the node on which it freed room."""
+        return self._set_use((namespace, name), None)
 
     def take(self) -> list[Change]:
         """What changed since the last call; `facts` are the new ones afterwards."""
@@ -229,16 +232,26 @@ class NodeStore:
             self.offered.update(amounts)
         return amounts
 
-    def _set_use(self, key: tuple[str, str], use: tuple[str, dict[str, int]] | None) -> None:
+    def _set_use(self, key: tuple[str, str], use: tuple[str, dict[str, int]] | None) -> str | None:
         old = self._pods.get(key)
         if old == use:
-            return
+            return None
         if old is not None:
             del self._pods[key]
             self._change_use(*old, sign=-1)
         if use is not None:
             self._pods[key] = use
             self._change_use(*use, sign=1)
+        if old is None:
+            return None
+        node, before = old
+        # A resource that is not asked for any more frees nothing in upstream's eyes.
+        less = (
+            use is None
+            or use[0] != node
+            or any(before.get(name, 0) > amount for name, amount in use[1].items())
+        )
+        return node if less else None
 
     def _change_use(self, node: str, amounts: Mapping[str, int], sign: int) -> None:
         used = self._used.setdefault(node, {})

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from kueue_fast.api.core import Node, Pod, PodSpec
 from kueue_fast.api.kueue import ResourceFlavorSpec, TopologySpec
+from kueue_fast.api.topology_assignment import Domain
 from kueue_fast.api.topology_encoding import HOSTNAME
 from kueue_fast.arrays.names import Names
 from kueue_fast.arrays.node_classes import ALL_PASS, NodeClasses
@@ -52,23 +55,31 @@ class TopologyRows:
 
     # Objects
 
-    def set_topology(self, name: str, spec: TopologySpec | None) -> None:
-        """A Topology is there, or gone (None). Its levels stay what they were when it came. Source: TP-505."""
+    def set_topology(self, name: str, spec: TopologySpec | None) -> list[str]:
+        """A Topology is there, or gone (None). Its levels stay what they were when it came. Source: TP-505.
+
+        Returns the flavors whose tree came or went: places in it are new ones, so the caller books its workloads anew.
+        """
         if spec is None:
             self._levels.pop(name, None)
         elif spec.levels:
             self._levels.setdefault(name, tuple(level.node_label for level in spec.levels))
-        for flavor, known in self._flavors.items():
-            if known.topology_name == name:
-                self._settle(flavor)
+        return [
+            flavor
+            for flavor, known in self._flavors.items()
+            if known.topology_name == name and self._settle(flavor)
+        ]
 
-    def set_flavor(self, name: str, spec: ResourceFlavorSpec | None) -> None:
-        """A ResourceFlavor is there, or gone (None); what a tree needs of it stays as it came. Source: TP-505."""
+    def set_flavor(self, name: str, spec: ResourceFlavorSpec | None) -> list[str]:
+        """A ResourceFlavor is there, or gone (None); what a tree needs of it stays as it came. Source: TP-505.
+
+        Returns the flavor if its tree came or went, as `set_topology` does.
+        """
         if spec is None or not spec.topology_name:
             self._flavors.pop(name, None)
         else:
             self._flavors.setdefault(name, spec)
-        self._settle(name)
+        return [name] if self._settle(name) else []
 
     def set_node(self, node: Node) -> bool:
         """A Node was created or changed; returns whether anything that counts is other.
@@ -81,13 +92,16 @@ class TopologyRows:
         """A Node is gone; returns whether it counted."""
         return self._nodes.delete_node(name)
 
-    def set_pod(self, pod: Pod) -> None:
-        """A pod was created or changed. Raises InputError for requests that are no quantities. Source: TP-508."""
-        self._nodes.set_pod(pod)
+    def set_pod(self, pod: Pod) -> str | None:
+        """A pod was created or changed; the node on which it may have freed room, if so.
 
-    def delete_pod(self, namespace: str, name: str) -> None:
-        """A pod is gone."""
-        self._nodes.delete_pod(namespace, name)
+        Raises InputError for requests that are no quantities. Source: TP-508, TP-1904.
+        """
+        return self._nodes.set_pod(pod)
+
+    def delete_pod(self, namespace: str, name: str) -> str | None:
+        """A pod is gone; the node on which it freed room, if so. Source: TP-1904."""
+        return self._nodes.delete_pod(namespace, name)
 
     # The kernel's tables
 
@@ -134,9 +148,15 @@ class TopologyRows:
     def place(self, flavor: str, values: Sequence[str]) -> int:
         """The number of a domain, by its values in a TopologyAssignment, in the space of a flavor's tree.
 
-        Any values have one, be there such a leaf or not. Source: TP-403, TP-509.
+        Any values have one, be there such a leaf or not; -1 if the flavor has no tree. Source: TP-403, TP-509.
         """
-        return self._sources.places.intern(self._trees[flavor].space, domain_id(values))
+        tree = self._trees.get(flavor)
+        return NONE if tree is None else self._sources.places.intern(tree.space, domain_id(values))
+
+    def places(self, flavor: str, domains: Iterable[Domain]) -> NDArray[np.int32]:
+        """int32 [domain]: `place` of each domain of an assignment, for a flavor with a tree."""
+        ids = [domain_id(values) for values, _ in domains]
+        return self._sources.places.intern_all(self._trees[flavor].space, ids)
 
     def place_value(self, place: int) -> str:
         """The first value of a domain, which is the host name in hostname topologies."""
@@ -187,6 +207,14 @@ class TopologyRows:
         path = tree.paths[leaf]
         return path[-1:] if tree.spec.by_host else path
 
+    def domains_of(self, flavor: str, leaves: Iterable[int], counts: Iterable[int]) -> list[Domain]:
+        """The domains of an assignment, by leaves and the pods in each. Source: TP-812."""
+        tree = self._trees[flavor]
+        paths = tree.paths
+        if tree.spec.by_host:
+            return [(paths[leaf][-1:], count) for leaf, count in zip(leaves, counts, strict=True)]
+        return [(paths[leaf], count) for leaf, count in zip(leaves, counts, strict=True)]
+
     def exclusions(self, excluded: Sequence[int], codes: int) -> dict[str, int]:
         """Leaves by the key under which the message counts them.
 
@@ -210,22 +238,25 @@ class TopologyRows:
         """The flavors to whose trees a node with these labels belongs, ready or not. Source: TP-1903."""
         return [flavor for flavor, tree in self._trees.items() if tree.is_member(labels)]
 
-    def _settle(self, flavor: str) -> None:
-        """Make or drop the tree of a flavor."""
+    def _settle(self, flavor: str) -> bool:
+        """Make or drop the tree of a flavor; whether that changed anything."""
         spec = self._flavors.get(flavor)
         levels = self._levels.get(spec.topology_name or "") if spec is not None else None
         if spec is None or levels is None:
-            if self._trees.pop(flavor, None) is not None:
-                self._stale.discard(flavor)
-                self._sources.kernel.drop(self._tables.flavor(flavor))
-                self._rank()
-        elif flavor not in self._trees:
+            if self._trees.pop(flavor, None) is None:
+                return False
+            self._stale.discard(flavor)
+            self._sources.kernel.drop(self._tables.flavor(flavor))
+        elif flavor in self._trees:
+            return False
+        else:
             told = TreeSpec(spec.topology_name or "", levels, spec.node_labels or {}, spec.tolerations or ())
             keys = [self._keys.intern(level) for level in levels]
             row = self._tables.flavor(flavor)
             self._trees[flavor] = TopologyTree(row, flavor, told, keys, self._overlapping)
             self._stale.add(flavor)
-            self._rank()
+        self._rank()
+        return True
 
     def _rank(self) -> None:
         """Flavors are looked at in the order of their names. Source: TP-1101."""
