@@ -208,6 +208,7 @@ class _World:
         workload = admitted(
             self._objects[reference], admission, self._now, topologies=topologies_of(admission.pod_sets)
         )
+        workload = _keep_unhealthy(self._objects[reference], workload)
         self._put(reference, workload)
         return _admission(workload)
 
@@ -229,6 +230,7 @@ class _World:
                 workload = evicted(before, preemption.reason, preemption.message, decided_at)
             else:
                 workload = preempted(before, preemption.reason, "Preempted", decided_at)
+            workload = _keep_unhealthy(before, workload)
             _date_eviction(workload, self._now)
             if self._slow:
                 self._stopping.add(preemption.workload)
@@ -317,6 +319,16 @@ class _World:
             if text is not None:
                 texts[name] = text
         return texts
+
+
+def _keep_unhealthy(before: Workload, after: Workload) -> Workload:
+    """The corpus' API server keeps a list that server-side apply leaves out: unhealthy nodes are never taken away."""
+    nodes = before.status.unhealthy_nodes if before.status is not None else None
+    if not nodes or after.status is None:
+        return after
+    return msgspec.structs.replace(
+        after, status=msgspec.structs.replace(after.status, unhealthy_nodes=nodes)
+    )
 
 
 def _date_eviction(workload: Workload, now_ns: int) -> None:
