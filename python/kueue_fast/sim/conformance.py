@@ -195,7 +195,11 @@ class _World:
         decided = []
         for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
             decided.append(self._admit(admission))
-        moved = [self._admit(one) for one in sorted(cycle.moved, key=lambda one: one.workload)]
+        moved = []
+        for one in sorted(cycle.moved, key=lambda one: one.workload):
+            moved.append(self._admit(one))
+            # as for evictions: whatever is seen with the reservation that it had signals
+            self._engine.retry(one.workload)
         replaced = sorted(one.workload for one in cycle.replaced)
         for name in replaced:
             self._finish(name, "WorkloadSliceReplaced")
@@ -218,8 +222,11 @@ class _World:
         """Victims stop a second apart, by name, or are only seen as evicted where they take their time."""
         decided_at = self._now
         self._now += SECOND
+        victims = {one.workload for one in preemptions}
+        # one that both befell is preempted: that is written last
+        others = [one for one in evictions if one.workload not in victims]
         by_name: list[Preemption | Eviction] = sorted(
-            [*preemptions, *evictions], key=lambda eviction: eviction.workload
+            [*preemptions, *others], key=lambda eviction: eviction.workload
         )
         for number, preemption in enumerate(by_name):
             if number:
