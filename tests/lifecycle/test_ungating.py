@@ -52,10 +52,13 @@ def domains(*places: tuple[str, int]) -> list[Domain]:
     return [(tuple(place.split("/")), count) for place, count in places]
 
 
-def ranked(*places: tuple[str, int], count: int | None = None, **request: Any) -> Workload:
-    """A Workload whose pods carry their index in a label."""
+def ranked(
+    *places: tuple[str, int], count: int | None = None, own_count: bool = True, **request: Any
+) -> Workload:
+    """A Workload whose pods carry their index in a label; without `own_count` its assignment names no count."""
     made = assignment("main", LEVELS, *domains(*places))
-    count = made["count"] = made["count"] if count is None else count
+    count = made["count"] if count is None else count
+    made["count"] = count if own_count else None
     request = {"podIndexLabel": INDEX, **request}
     pod_sets = [{"name": "main", "count": count, "template": {}, "topologyRequest": request}]
     return placed(made, pod_sets=pod_sets)
@@ -266,6 +269,29 @@ CASES: dict[str, Case] = {
         ranked(("b1/r1", 1), ("b1/r2", 1)),
         [pod("old", phase="Failed"), gated("p1", 1)],
         {"p1": "b1/r2"},
+    ),
+    "an offset within sub groups": (
+        ranked(*FOUR, **SUB_GROUPS),
+        [
+            gated(name, index, group, annotations={OFFSET: "1"})
+            for name, index, group in (("p2", 1, 0), ("p1", 0, 1), ("p0", 1, 1))
+        ],
+        {"p2": "b1/r1", "p1": "b1/r1", "p0": "b1/r2"},
+    ),
+    "an offset below all indices: by name": (
+        ranked(("b1/r1", 1), ("b1/r2", 1)),
+        [gated("p0", 1, annotations={OFFSET: "-3"}), gated("p1", 0)],
+        {"p0": "b1/r1", "p1": "b1/r2"},
+    ),
+    "without a count of its own the pod set's counts": (
+        ranked(("b1/r1", 1), ("b1/r2", 1), count=None, own_count=False),
+        [gated("p1", 1)],
+        {"p1": "b1/r2"},
+    ),
+    "a pod that was let go without selector: by name": (
+        ranked(("b1/r1", 1), ("b1/r2", 1)),
+        [pod("p0", labels={INDEX: "0"}), gated("p1", 1)],
+        {"p1": "b1/r1"},
     ),
     "a sub group beyond their number: by name": (
         ranked(*FOUR, **SUB_GROUPS),
