@@ -9,7 +9,7 @@ from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import OwnerReference
 from kueue_fast.lifecycle.expectations import Expectations
-from kueue_fast.lifecycle.pod_ranks import OffsetError
+from kueue_fast.lifecycle.pod_ranks import OffsetError, rank_ranges
 from kueue_fast.lifecycle.ungating import (
     gate_seconds,
     is_observed,
@@ -353,6 +353,8 @@ def test_other_gates_and_selectors_stay() -> None:
     assert [gate.name for gate in after.spec.scheduling_gates or ()] == ["first", "last"]
     assert after.spec.node_selector == {"other": "x", **at("b1/r1")}
     assert before.spec.node_selector == {"other": "x", RACK: "wrong"}
+    (alone,) = pods_to_ungate(workload, placements(workload), [gated("p")])
+    assert alone.spec.scheduling_gates is None
 
 
 UNHEALTHY: dict[str, tuple[Workload, list[Pod], list[str]]] = {
@@ -404,14 +406,33 @@ def test_pending_writes_block_everything() -> None:
     assert ([each.metadata.name for each in free.pods], free.retry) == (["p2"], False)
 
 
-@pytest.mark.parametrize("gate", [True, False])
-def test_variants_have_no_pods(gate: bool) -> None:
+V1BETA2 = "kueue.x-k8s.io/v1beta2"
+# Owner, the gate, whether the Workload is passed over.
+VARIANTS: dict[str, tuple[tuple[str, str], bool, bool]] = {
+    "a variant": ((V1BETA2, "Workload"), True, True),
+    "without the gate": ((V1BETA2, "Workload"), False, False),
+    "a Workload of a job": (("batch/v1", "Job"), True, False),
+    "a Workload of somebody else's Workload": (("example.com/v1", "Workload"), True, False),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+def test_variants_have_no_pods(case: str) -> None:
+    (api_version, kind), gate, want = VARIANTS[case]
     workload = unranked(("b1/r1", 1))
-    owner = OwnerReference(api_version="kueue.x-k8s.io/v1beta2", kind="Workload", name="parent")
+    owner = OwnerReference(api_version=api_version, kind=kind, name="parent")
     metadata = msgspec.structs.replace(workload.metadata, owner_references=[owner])
     variant = msgspec.structs.replace(workload, metadata=metadata)
     got = reconcile_ungating(variant, placements(variant), [gated("p")], concurrent_admission=gate)
-    assert len(got.pods) == (0 if gate else 1)
+    assert len(got.pods) == (0 if want else 1)
+
+
+def test_a_third_pod_set_of_a_group_has_no_indices() -> None:
+    request = {"podIndexLabel": INDEX, "podSetGroupName": "group"}
+    made = [assignment(name, LEVELS, *domains(("b1/r1", 1), ("b1/r2", 1))) for name in "abc"]
+    pod_sets = [{"name": name, "count": 2, "template": {}, "topologyRequest": request} for name in "abc"]
+    ranges = rank_ranges(placed(*made, pod_sets=pod_sets))
+    assert ranges == {"a": (0, 2), "b": (2, 4), "c": (0, 0)}
 
 
 def test_expectations_end_when_all_was_seen() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.model.placements import placements
-from kueue_fast.model.second_pass import SecondPass, SecondPassQueue, needs_second_pass, wait_ns
+from kueue_fast.model.second_pass import SecondPass, SecondPassQueue, loses_node, needs_second_pass, wait_ns
 from tests.placed import HOSTNAME, assignment, on_hosts, placed
 
 SECOND = 1_000_000_000
@@ -67,6 +67,11 @@ NEEDED: dict[str, tuple[Workload, bool]] = {
 def test_who_needs_it(case: str) -> None:
     workload, want = NEEDED[case]
     assert needs_second_pass(workload, placements(workload)) is want
+
+
+def test_only_what_is_admitted_loses_a_node() -> None:
+    for workload, want in ((on_failed("x1"), True), (on_failed("x1", conditions=RESERVED), False)):
+        assert loses_node(workload, placements(workload)) is want
 
 
 def test_a_workload_without_status() -> None:
