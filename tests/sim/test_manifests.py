@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from kueue_fast.api.kueue import ClusterQueue, Workload
-from kueue_fast.sim.manifest import Moment, Manifest, ManifestErrors, SimulationFacts
+from kueue_fast.sim.manifest import Manifest, ManifestErrors, Moment, SimulationFacts
 from kueue_fast.sim.manifests import SUPPORTED_KINDS, load
 
 SECOND = 1_000_000_000

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from kueue_fast.api.batch import Job
-from kueue_fast.api.core import Namespace
+from kueue_fast.api.core import Namespace, Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
@@ -42,9 +42,11 @@ from kueue_fast.sim.controllers import (
 from kueue_fast.sim.input import check_jobs
 from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
+from kueue_fast.sim.node_registration import registered, schedule_changes
 from kueue_fast.sim.observer import WorkloadObserver
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.outcome import FinishedRun, conclude
+from kueue_fast.sim.placed_pods import PlacedPods
 from kueue_fast.sim.preemptions import Preemptions
 from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.result import SimulationResult
@@ -105,6 +107,7 @@ class Simulation:
         ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
         JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
+        self._pods = PlacedPods(self.cluster, self.clock, self._gates, self._facts, self.recorder.event)
         self.cycles = 0
         self._last_activity = start
         self._stopped = False
@@ -294,6 +297,11 @@ class Simulation:
             self._still_to_arrive -= 1
         elif isinstance(obj, ClusterQueue):
             obj = with_finalizer(obj)
+        elif isinstance(obj, Node):
+            obj = registered(obj, self.clock.now)
+            schedule_changes(
+                self.cluster, self.clock, obj.metadata.name, manifest.facts, self.recorder.start_ns
+            )
         # A version that a manifest of a live cluster carries means nothing here.
         if obj.metadata.resource_version:
             obj = msgspec.structs.replace(
