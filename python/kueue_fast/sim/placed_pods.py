@@ -15,13 +15,17 @@ from kueue_fast.sim.node_watch import NodeWatch
 from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.plain_pods import PlainPods
 from kueue_fast.sim.pod_scheduler import PodScheduler
+from kueue_fast.sim.topology_ledger import TopologyLedger
 from kueue_fast.sim.ungater import Ungater
 
 __all__ = ["PlacedPods"]
 
 
 class PlacedPods:
-    """Registers them in the order in which they have to hear of changes: `placements` first."""
+    """Registers them in the order in which they have to hear of changes: `placements` first.
+
+    `ledger` tells afterwards who sat where.
+    """
 
     def __init__(
         self,
@@ -32,6 +36,7 @@ class PlacedPods:
         record: Callable[[Event], None],
     ) -> None:
         self.placements = PlacementIndex(cluster)
+        self.ledger = TopologyLedger(cluster, clock, self.placements)
         JobPods(cluster)
         Ungater(cluster, clock, self.placements)
         PodScheduler(cluster, clock)

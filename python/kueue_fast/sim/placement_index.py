@@ -9,6 +9,7 @@ import msgspec
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.lifecycle import finish
 from kueue_fast.model import placements
 from kueue_fast.model.placements import Placements
 
@@ -32,7 +33,7 @@ class PlacementIndex:
         cluster.watch(Workload.KIND, self.on_workload)
 
     def follow(self, listener: Callable[[Workload, Placements | None], None]) -> None:
-        """Call `listener` when a Workload gets other placements, or has none any more (None)."""
+        """Call `listener` when a Workload gets other placements, or leaves them (None)."""
         self._listeners.append(listener)
 
     def of(self, workload: Workload) -> Placements:
@@ -51,6 +52,8 @@ class PlacementIndex:
         """Read what is new, and forget what is gone. Raises InputError for an assignment that cannot be read."""
         workload: Workload = event.object
         texts = () if event.change is Change.DELETED else _texts(workload)
+        if texts and finish.is_finished(workload):
+            texts = ()  # It keeps its assignment, and nobody is there.
         if not texts and not self._known:
             return
         key = _key(workload)

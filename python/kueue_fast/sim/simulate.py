@@ -91,7 +91,7 @@ class Simulation:
         start = start_time(manifests)
         self.clock = VirtualClock(start)
         self.cluster = MemoryCluster(lambda: self.clock.now)
-        self.recorder = Recorder(start, keep_events=options.events)
+        self.recorder = Recorder(start, keep_events=options.events, keep_history=options.history)
         self._reasons = Reasons.read(self._gates)
         try:
             self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
@@ -136,6 +136,8 @@ class Simulation:
 
     def result(self) -> SimulationResult:
         """What the run produced; writes the last statuses into the cluster."""
+        # A last batch that moved nothing does not make the run longer.
+        end = self.clock.now if self._stopped else self._last_activity
         return conclude(
             FinishedRun(
                 cluster=self.cluster,
@@ -145,10 +147,10 @@ class Simulation:
                 manage_all=self._settings.manage_jobs_without_queue_name,
                 fair_sharing=fair_sharing(self._options),
                 cycles=self.cycles,
-                # A last batch that moved nothing does not make the run longer.
-                end_ns=self.clock.now if self._stopped else self._last_activity,
+                end_ns=end,
                 stopped=self._stopped,
                 restless_ns=self.restless_ns,
+                topologies=self._pods.ledger.rows(end),
             )
         )
 
@@ -170,6 +172,7 @@ class Simulation:
             self.engine.flush(now)
         self._run_cycles(now)
         self.recorder.settle()
+        self._pods.ledger.settle()
 
     def _run_cycles(self, now: int) -> None:
         """Scheduling cycles until they only repeat themselves: the same heads come back with the same answers."""
