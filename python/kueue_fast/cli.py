@@ -18,6 +18,7 @@ from kueue_fast.errors import KueueFastError
 if TYPE_CHECKING:
     from kueue_fast.api.configuration import Configuration
     from kueue_fast.model.features import FeatureGates
+    from kueue_fast.sim.result import SimulationResult
 
 __all__ = ["cli", "main"]
 
@@ -76,6 +77,17 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     return duration
 
 
+def _writable(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A file that can be written, as far as that can be told before a long run."""
+    if value is not None:
+        folder = os.path.dirname(value) or "."
+        if os.path.isdir(value):
+            raise click.BadParameter(f"{value!r} is a directory", ctx, parameter)
+        if not os.path.isdir(folder):
+            raise click.BadParameter(f"the directory {folder!r} does not exist", ctx, parameter)
+    return value
+
+
 @cli.command(short_help="Run manifests on a virtual clock.")
 @click.option(
     "-f",
@@ -105,6 +117,12 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--feature-gates", metavar="A=true,B=false", default="", help="Kueue's feature gates.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--events", is_flag=True, help="Print what happened, event by event.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    callback=_writable,
+    help="Write a page (HTML) with tables, use over time, and a picture of who sits where in topologies.",
+)
 def simulate(
     filenames: Sequence[str],
     more: Sequence[str],
@@ -114,6 +132,7 @@ def simulate(
     feature_gates: str,
     as_json: bool,
     events: bool,
+    report: str | None,
 ) -> None:
     """Run manifests on a virtual clock and tell what Kueue would do with them.
 
@@ -157,13 +176,29 @@ def simulate(
             configuration=configuration,
             feature_gates=gates.overridden(),
             events=events,
+            history=report is not None,
             progress=progress,
         )
         result = run(manifests, options)
+    if report is not None:
+        _write_report(result, report)
     if as_json:
         click.echo(to_json(result), nl=False)
     else:
         print_report(result, sys.stdout)
+
+
+def _write_report(result: SimulationResult, file: str) -> None:
+    from kueue_fast.errors import InputError
+    from kueue_fast.sim.html_report import to_html
+
+    page = to_html(result)
+    try:
+        with open(file, "wb") as stream:
+            stream.write(page)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"cannot be written: {reason}", file=file) from None
 
 
 def _configuration(file: str) -> Configuration:
