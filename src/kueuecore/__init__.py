@@ -10,6 +10,7 @@ from kueuecore._journal import Journal
 from kueuecore._nominate import Nominator
 from kueuecore._pending import Pending
 from kueuecore._scheduler import Scheduler
+from kueuecore._topology import Topologies
 from kueuecore._workloads import Workloads
 
-__all__ = ["Flavors", "Forest", "Journal", "Nominator", "Pending", "Scheduler", "Workloads"]
+__all__ = ["Flavors", "Forest", "Journal", "Nominator", "Pending", "Scheduler", "Topologies", "Workloads"]

@@ -50,6 +50,17 @@ cdef struct PodSetResult:
     Py_ssize_t length
     index_t leader           # first pod set of its group: reasons are kept under that number
     Mode mode
+    index_t tree             # flavor in whose topology it was placed, NONE where it was not
+    int32_t delayed          # Delay
+    Py_ssize_t first_domain  # its PlacedDomains
+    Py_ssize_t domains
+
+
+# Whether a pod set gets its topology assignment later (TP-608, TP-613).
+cdef enum Delay:
+    NOT_DELAYED = 0
+    DELAY_PENDING = 1
+    DELAY_READY = 2
 
 
 cdef struct Reason:          # why a flavor was passed over or does not fit now
@@ -91,6 +102,9 @@ cdef class Assigner:
     cdef Reason* reasons
     cdef Py_ssize_t reason_count
 
+    # the slice that the workload would replace, NONE without: only what it asks beyond that is new (JS-603)
+    cdef index_t replaced
+
     # flavors that a recomputation must keep to; NULL outside of one (QP-424)
     cdef Choice* pinned_choices
     cdef PodSetResult* pinned_results
@@ -103,21 +117,30 @@ cdef class Assigner:
     cdef Py_ssize_t choice_capacity, result_capacity, reason_capacity
 
     cdef int assign(self, index_t workload, index_t queue, bint reduced) except -1 nogil
+    cdef int place_pods(self, index_t workload, index_t queue) except -1 nogil
+    cdef int topology_match(self, index_t workload, index_t queue, Py_ssize_t pod_set, index_t group,
+                            index_t flavor) noexcept nogil
     cdef bint is_pinned_out(self, index_t workload, index_t leader, index_t resource, index_t flavor) noexcept nogil
     cdef int make_room(self, index_t workload) except -1 nogil
+    cdef int make_choices(self, Py_ssize_t slots) except -1 nogil
     cdef int collect_requests(self, index_t workload, index_t queue, index_t leader) except -1 nogil
     cdef void merge_request(self, index_t resource, amount_t amount) noexcept nogil
     cdef int assign_group(self, index_t workload, index_t queue, index_t leader, bint* failed) except -1 nogil
     cdef int search(self, index_t workload, index_t queue, index_t leader, Py_ssize_t lead, int* found) except -1 nogil
     cdef index_t first_flavor(self, index_t workload, index_t leader, index_t resource) noexcept nogil
-    cdef int eligible(self, index_t workload, index_t leader, index_t flavor) noexcept nogil
+    cdef int eligible(self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor,
+                      int* code) noexcept nogil
     cdef int rank_flavor(
         self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor, Rank* rank
     ) except -1 nogil
     cdef int fit_quota(
-        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, Rank* rank
+        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, amount_t amount,
+        Rank* rank
     ) except -1 nogil
     cdef int finish_group(self, index_t workload, index_t leader, bint has_reasons, bint failed) except -1 nogil
+    cdef bint take_off_replaced(self, index_t workload, index_t leader, index_t flavor, Request* request,
+                                amount_t* amount) except -1 nogil
+    cdef Py_ssize_t replaced_slot(self, Py_ssize_t pod_set, index_t resource) noexcept nogil
     cdef void book(self, index_t column, amount_t amount) noexcept nogil
     cdef amount_t booked(self, index_t column) noexcept nogil
     cdef int note(

@@ -9,8 +9,8 @@ from kueuecore._candidates cimport POLICY_NEVER
 from kueuecore._preempt cimport Preemptor
 from kueuecore._types cimport (
     ELIGIBILITY_ERROR, ELIGIBLE, FIT, MODE_FIT, MODE_NO_FIT, NO_CANDIDATES, NO_FIT, NONE, PREEMPT,
-    REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NO_TOPOLOGY_DATA, REASON_NOT_ELIGIBLE,
-    REASON_NOT_NOMINATED, REASON_UNDECLARED_RESOURCE, REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, ReasonCode,
+    NOT_ELIGIBLE, REASON_AFFINITY_ERROR, REASON_EXCEEDS_MAX_QUOTA, REASON_NOT_ELIGIBLE,
+    REASON_NOT_NOMINATED, REASON_OTHER_FLAVOR_OF_SLICE, REASON_UNDECLARED_RESOURCE, REASON_WAITING_FOR_QUOTA, RECLAIM, Mode, ReasonCode,
     amount_t, index_t,
 )
 
@@ -43,6 +43,7 @@ cdef class Assigner:
         self.done = NULL
         self.pinned_choices = NULL
         self.pinned_results = NULL
+        self.replaced = NONE
         self.choice_capacity = self.result_capacity = self.reason_capacity = 0
 
     def __init__(self, Preemptor preemptor not None):
@@ -77,19 +78,25 @@ cdef class Assigner:
             self.done[p] = False
             self.results[p].count = self.counts[p] if reduced else self.workloads.count[first + p]
             self.results[p].length = 0
+            self.results[p].tree = NONE
+            self.results[p].delayed = NOT_DELAYED
+            self.results[p].first_domain = self.results[p].domains = 0
         for leader in range(length):
             if self.done[leader]:
                 continue
             self.assign_group(workload, queue, leader, &failed)
             if failed:
                 return 0
-        if self.flavors.topology_only[queue]:
-            for p in range(length):
-                if self.results[p].count > 0:
-                    self.results[p].mode = MODE_NO_FIT
-                    self.mode = MODE_NO_FIT
-                    return self.note(REASON_NO_TOPOLOGY_DATA, <index_t> p, NONE, NONE, 0, 0, 0)
+        return 0 if self.mode == MODE_NO_FIT else self.place_pods(workload, queue)
+
+    cdef int place_pods(self, index_t workload, index_t queue) except -1 nogil:
+        """Topology of the pod sets, once they have flavors; TopologyAssigner has it."""
         return 0
+
+    cdef int topology_match(self, index_t workload, index_t queue, Py_ssize_t pod_set, index_t group,
+                            index_t flavor) noexcept nogil:
+        """Whether a flavor's topology suits a pod set: NONE, or the ReasonCode why not; TopologyAssigner has it."""
+        return NONE
 
     cdef int make_room(self, index_t workload) except -1 nogil:
         """Scratch for one workload: as many choices as it has slots."""
@@ -102,15 +109,20 @@ cdef class Assigner:
             self.counts = <int64_t*> realloc(self.counts, self.result_capacity * sizeof(int64_t))
             self.done = <unsigned char*> realloc(self.done, self.result_capacity)
             enough = self.results != NULL and self.counts != NULL and self.done != NULL
+        if not enough:
+            with gil:
+                raise MemoryError("assignment")
+        return self.make_choices(slots)
+
+    cdef int make_choices(self, Py_ssize_t slots) except -1 nogil:
         if slots > self.choice_capacity:
             self.choice_capacity = 2 * slots
             self.choices = <Choice*> realloc(self.choices, self.choice_capacity * sizeof(Choice))
             self.usage = <ColumnUsage*> realloc(self.usage, self.choice_capacity * sizeof(ColumnUsage))
             self.requests = <Request*> realloc(self.requests, self.choice_capacity * sizeof(Request))
-            enough = enough and self.choices != NULL and self.usage != NULL and self.requests != NULL
-        if not enough:
-            with gil:
-                raise MemoryError("assignment")
+            if self.choices == NULL or self.usage == NULL or self.requests == NULL:
+                with gil:
+                    raise MemoryError("assignment")
         return 0
 
     # --- one group of pod sets
@@ -241,7 +253,11 @@ cdef class Assigner:
                     mode = mode_of(choice.possibility)
                 if choice.borrow > self.borrowing:
                     self.borrowing = choice.borrow
-                self.book(self.flavors.column[choice.flavor, choice.resource], choice.amount)
+                k = NONE if self.replaced == NONE else self.replaced_slot(member, choice.resource)
+                self.book(
+                    self.flavors.column[choice.flavor, choice.resource],
+                    choice.amount if k == NONE else sub(choice.amount, self.workloads.slot_amount[k]),
+                )
             if not has_reasons:
                 mode = MODE_FIT
             elif not any_flavor:
@@ -250,6 +266,42 @@ cdef class Assigner:
             if mode < self.mode:
                 self.mode = mode
         return 0
+
+    # --- a slice that replaces another
+
+    cdef Py_ssize_t replaced_slot(self, Py_ssize_t pod_set, index_t resource) noexcept nogil:
+        """Slot of the replaced slice for a resource of its pod set with the same number, NONE without one."""
+        cdef Py_ssize_t start = self.workloads.slot_start[self.replaced]
+        cdef Py_ssize_t s
+        for s in range(start, start + self.workloads.slot_length[self.replaced]):
+            if (
+                self.workloads.slot_pod_set[s] == pod_set and self.workloads.slot_resource[s] == resource
+                and self.workloads.slot_flavor[s] >= 0
+            ):
+                return s
+        return NONE
+
+    cdef bint take_off_replaced(self, index_t workload, index_t leader, index_t flavor, Request* request,
+                                amount_t* amount) except -1 nogil:
+        """Ask only for what the replaced slice does not hold; whether it has the same flavor (JS-603).
+
+        Members behind one with another flavor are not looked at any more, like upstream's.
+        """
+        cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
+        cdef index_t group = self.workloads.group[first + leader]
+        cdef Py_ssize_t member, s
+        for member in range(leader, self.workloads.pod_set_length[workload]):
+            if self.workloads.group[first + member] != group:
+                continue
+            s = self.replaced_slot(member, request.resource)
+            if s == NONE or self.workloads.slot_flavor[s] != flavor:
+                self.note(
+                    REASON_OTHER_FLAVOR_OF_SLICE, leader, flavor, request.resource,
+                    NONE if s == NONE else self.workloads.slot_flavor[s], 0, 0,
+                )
+                return False
+            amount[0] = sub(amount[0], self.workloads.slot_amount[s])
+        return True
 
     cdef void book(self, index_t column, amount_t amount) noexcept nogil:
         cdef Py_ssize_t i
@@ -291,7 +343,7 @@ cdef class Assigner:
         cdef Py_ssize_t attempted = -1, i
         cdef bint borrowing_first = self.flavors.borrowing_first[queue]
         cdef index_t flavor, best_flavor = NONE
-        cdef int eligible
+        cdef int eligible, code
         cdef Rank rank, best
         cdef bint stop, better
         best.possibility = NO_FIT
@@ -307,12 +359,12 @@ cdef class Assigner:
             ):
                 self.note(REASON_NOT_NOMINATED, leader, flavor, self.requests[lead].resource, 0, 0, 0)
                 continue
-            eligible = self.eligible(workload, leader, flavor)
+            eligible = self.eligible(workload, queue, leader, group, flavor, &code)
             if eligible == ELIGIBILITY_ERROR:
                 self.note(REASON_AFFINITY_ERROR, leader, flavor, NONE, 0, 0, 0)
                 return 0
             if eligible != ELIGIBLE:
-                self.note(REASON_NOT_ELIGIBLE, leader, flavor, NONE, 0, 0, 0)
+                self.note(<ReasonCode> code, leader, flavor, NONE, 0, 0, 0)
                 continue
             self.rank_flavor(workload, queue, leader, group, flavor, &rank)
             if self.fungibility:
@@ -367,14 +419,20 @@ cdef class Assigner:
                     return False
         return True
 
-    cdef int eligible(self, index_t workload, index_t leader, index_t flavor) noexcept nogil:
-        """Whether all members may run on a flavor; the first that may not decides (QP-421..423)."""
+    cdef int eligible(self, index_t workload, index_t queue, index_t leader, index_t group, index_t flavor,
+                      int* code) noexcept nogil:
+        """Whether all members may run on a flavor; the first that may not decides (QP-421..423, TP-603)."""
         cdef Py_ssize_t first = self.workloads.pod_set_start[workload]
-        cdef index_t group = self.workloads.group[first + leader]
+        cdef index_t members = self.workloads.group[first + leader]
         cdef Py_ssize_t row
         cdef int answer
+        code[0] = REASON_NOT_ELIGIBLE
         for row in range(first + leader, first + self.workloads.pod_set_length[workload]):
-            if self.workloads.group[row] == group:
+            if self.workloads.group[row] == members:
+                answer = self.topology_match(workload, queue, row - first, group, flavor)
+                if answer != NONE:
+                    code[0] = answer
+                    return NOT_ELIGIBLE
                 answer = self.flavors.eligible[self.workloads.eligibility[row], flavor]
                 if answer != ELIGIBLE:
                     return answer
@@ -386,13 +444,19 @@ cdef class Assigner:
         """The worst rank of the group's requests on one flavor (QP-436)."""
         cdef bint borrowing_first = self.flavors.borrowing_first[queue]
         cdef Py_ssize_t i
+        cdef amount_t amount
         cdef Rank one
         rank.possibility = FIT
         rank.borrow = 0
         for i in range(self.request_count):
             if self.flavors.group_of[queue, self.requests[i].resource] != group:
                 continue
-            self.fit_quota(workload, queue, leader, flavor, &self.requests[i], &one)
+            amount = self.requests[i].amount
+            if self.replaced != NONE and not self.take_off_replaced(
+                workload, leader, flavor, &self.requests[i], &amount
+            ):
+                rank.possibility = NO_FIT
+            self.fit_quota(workload, queue, leader, flavor, &self.requests[i], amount, &one)
             self.requests[i].try_possibility = one.possibility
             self.requests[i].try_borrow = <int32_t> one.borrow
             if is_better(rank[0], one, borrowing_first):
@@ -400,12 +464,13 @@ cdef class Assigner:
         return 0
 
     cdef int fit_quota(
-        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, Rank* rank
+        self, index_t workload, index_t queue, index_t leader, index_t flavor, Request* request, amount_t amount,
+        Rank* rank
     ) except -1 nogil:
-        """Quota of one flavor for one request (QP-430..435)."""
+        """Quota of one flavor for `amount` of one request (QP-430..435)."""
         cdef index_t column = self.flavors.column[flavor, request.resource]
         cdef amount_t assumed = self.booked(column)
-        cdef amount_t value = add_plain(assumed, request.amount)
+        cdef amount_t value = add_plain(assumed, amount)
         cdef amount_t available
         cdef bint can_reclaim = False
         if value > self.forest.potential[queue, column]:
@@ -413,7 +478,7 @@ cdef class Assigner:
             rank.borrow = 0
             return self.note(
                 REASON_EXCEEDS_MAX_QUOTA, leader, flavor, request.resource,
-                assumed, request.amount, self.forest.potential[queue, column],
+                assumed, amount, self.forest.potential[queue, column],
             )
         rank.borrow = self.forest.lowest_subtree_that_fits(queue, column, value, &can_reclaim)
         available = floored(self.forest.available(queue, column))
@@ -421,7 +486,7 @@ cdef class Assigner:
             rank.possibility = FIT
             return 0
         self.note(
-            REASON_WAITING_FOR_QUOTA, leader, flavor, request.resource, sub(value, available), request.amount, available
+            REASON_WAITING_FOR_QUOTA, leader, flavor, request.resource, sub(value, available), amount, available
         )
         if (
             self.forest.nominal[queue, column] >= value or can_reclaim

@@ -11,6 +11,7 @@ from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._preempt cimport IN_CLUSTER_QUEUE, IN_COHORT_FAIR_SHARING, IN_COHORT_RECLAMATION, Preemptor
 from kueuecore._share cimport Share, compare, weighted
+from kueuecore._topology cimport Topologies
 from kueuecore._types cimport NONE, index_t
 from kueuecore._workloads cimport Workloads
 
@@ -23,8 +24,8 @@ cdef class FairPreemptor(Preemptor):
         self.retry_count = self.retry_capacity = 0
 
     def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None,
-                 Held held not None, Journal journal not None):
-        Preemptor.__init__(self, forest, flavors, workloads, held, journal)
+                 Held held not None, Journal journal not None, Topologies topologies not None):
+        Preemptor.__init__(self, forest, flavors, workloads, held, journal, topologies)
         self.order = FairOrder(self.candidates, self.shares)
         self.final_share_first = True
         self.initial_share_second = True

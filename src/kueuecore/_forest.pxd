@@ -7,10 +7,12 @@ children-before-parents is a list of rows beside the table. Amounts: `_amount`. 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kueuecore._journal cimport Journal
+from kueuecore._topology cimport Topologies
 from kueuecore._types cimport amount_t, index_t
 
 
 cdef class Forest:
+    cdef readonly Topologies topologies  # whose changes stand in the same journal
     cdef readonly Py_ssize_t nodes      # rows in use, free ones included
     cdef readonly Py_ssize_t columns    # columns in use
 

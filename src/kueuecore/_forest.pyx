@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t
 
 from kueuecore._amount cimport UNLIMITED, add, floored, sub
 from kueuecore._journal cimport Journal
+from kueuecore._topology cimport Topologies
 from kueuecore._types cimport NONE, amount_t, index_t
 
 
@@ -28,6 +29,7 @@ cdef class Forest:
     )
 
     def __init__(self):
+        self.topologies = Topologies()
         dtypes = {
             "parent": np.int32, "height": np.int32, "generation": np.int64, "weight": np.float64,
             "first_child": np.int32, "next_sibling": np.int32,
@@ -305,6 +307,12 @@ cdef class Forest:
         """Undo, newest first, all changes noted since the journal's length was `mark`."""
         while journal.length > mark:
             journal.length -= 1
+            if journal.changes[journal.length].node < NONE:
+                self.topologies.undo(
+                    journal.changes[journal.length].node, journal.changes[journal.length].column,
+                    journal.changes[journal.length].before,
+                )
+                continue
             self.usage[journal.changes[journal.length].node, journal.changes[journal.length].column] = (
                 journal.changes[journal.length].before
             )

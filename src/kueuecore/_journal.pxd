@@ -7,8 +7,8 @@ from kueuecore._types cimport amount_t, index_t
 
 
 cdef struct Change:
-    index_t node             # row of the forest
-    index_t column           # flavor-resource column
+    index_t node             # row of the forest; below NONE: a topology tree (see Topologies.change)
+    index_t column           # flavor-resource column; in a tree: leaf and resource
     amount_t before          # usage before the change
 
 

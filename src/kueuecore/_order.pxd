@@ -16,6 +16,10 @@ cdef struct Entry:           # one head of a cycle
     int64_t scan_before      # fingerprint of its recorded flavor scan before the cycle
     bint is_preemptor        # waits for victims that it chose in an earlier cycle (QC-18)
     bint nominated           # has an assignment: processed in order; others only go back
+    Py_ssize_t again_number  # of those that come again: place in SecondPass
+    bint again               # holds its quota and comes for its places (TP-1601)
+    index_t replaced         # row of the slice that it takes the place of, NONE without
+    bint fails_fast          # of those: evicted where it finds none (TP-1509)
     Py_ssize_t results       # offset of its PodSetResults in the arena of the cycle
     Py_ssize_t result_count
     Py_ssize_t choices       # offset of its Choices
@@ -24,6 +28,8 @@ cdef struct Entry:           # one head of a cycle
     Py_ssize_t usage_count
     Py_ssize_t targets       # offset of its Targets
     Py_ssize_t target_count
+    Py_ssize_t domains       # offset of its PlacedDomains
+    Py_ssize_t domain_count
     Py_ssize_t reasons       # offset of its Reasons
     Py_ssize_t reason_count
 

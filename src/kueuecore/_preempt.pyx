@@ -13,7 +13,8 @@ from kueuecore._forest cimport Forest
 from kueuecore._held cimport Held
 from kueuecore._journal cimport Journal
 from kueuecore._share cimport Shares
-from kueuecore._types cimport NO_CANDIDATES, PREEMPT, RECLAIM, Possibility, amount_t, index_t
+from kueuecore._topology cimport AS_USED, Topologies
+from kueuecore._types cimport NO_CANDIDATES, NONE, PREEMPT, RECLAIM, Possibility, amount_t, index_t
 from kueuecore._usage cimport Usage
 from kueuecore._workloads cimport Workloads
 
@@ -24,14 +25,17 @@ cdef class Preemptor:
     def __cinit__(self):
         self.targets = NULL
         self.target_count = self.target_capacity = 0
+        self.asked_column = NONE
+        self.placements = NULL
+        self.placement_count = 0
 
     def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None,
-                 Held held not None, Journal journal not None):
+                 Held held not None, Journal journal not None, Topologies topologies not None):
         self.forest = forest
         self.flavors = flavors
         self.workloads = workloads
         self.journal = journal
-        self.usage = Usage(forest, flavors, workloads, journal)
+        self.usage = Usage(forest, flavors, workloads, journal, topologies)
         self.candidates = Candidates(forest, flavors, workloads, held)
         self.shares = Shares(forest)
         self.fair_sharing = False
@@ -43,6 +47,7 @@ cdef class Preemptor:
         """Find targets for what `candidates` describes; usage is the same afterwards (QP-641)."""
         cdef Py_ssize_t mark = self.journal.length
         self.target_count = 0
+        self.asked_column = NONE
         if self.candidates.needed_count == 0:
             return 0
         if self.fair_sharing:
@@ -61,6 +66,8 @@ cdef class Preemptor:
         self.candidates.need(column)
         self.candidates.require(column, value)
         self.search()
+        self.asked_column = column
+        self.asked_value = value
         if self.target_count == 0:
             answer[0] = NO_CANDIDATES
             borrow[0] = self.forest.lowest_subtree_that_fits(queue, column, value, &can_reclaim)
@@ -77,9 +84,12 @@ cdef class Preemptor:
 
     cdef int take(self, index_t workload, index_t queue, int32_t reason) except -1 nogil:
         """Remove a victim and note it as a target."""
+        self.usage.remove(workload, queue)
+        return self.add_target(workload, queue, reason)
+
+    cdef int add_target(self, index_t workload, index_t queue, int32_t reason) except -1 nogil:
         cdef Py_ssize_t size
         cdef Target* grown
-        self.usage.remove(workload, queue)
         if self.target_count == self.target_capacity:
             size = 2 * self.target_capacity + 32
             grown = <Target*> realloc(self.targets, size * sizeof(Target))
@@ -95,8 +105,8 @@ cdef class Preemptor:
         self.target_count += 1
         return 0
 
-    cdef bint fits(self, bint borrow) noexcept nogil:
-        """Whether the request fits now, with or without borrowing (QP-633)."""
+    cdef bint fits(self, bint borrow) except -1 nogil:
+        """Whether the request fits now, with or without borrowing, and its pods find places (QP-633, TP-1202)."""
         cdef Py_ssize_t i
         cdef index_t column
         for i in range(self.candidates.required_count):
@@ -107,7 +117,9 @@ cdef class Preemptor:
                 return False
             if floored(self.forest.available(self.candidates.queue, column)) < self.candidates.required[i].amount:
                 return False
-        return True
+        if self.placement_count == 0:
+            return True
+        return self.placer.can_place(self.placements, self.placement_count, AS_USED)
 
     cdef int fill_back(self, bint borrow) except -1 nogil:
         """Put victims back, last ones first, while the request still fits; the very last stays out (QP-642)."""

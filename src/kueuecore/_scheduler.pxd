@@ -7,10 +7,13 @@ from kueuecore._order cimport Entry
 from kueuecore._types cimport index_t
 
 
-cdef struct DetailHead:      # in the bytes of an admission: one pod set, then `length` DetailItems
+cdef struct DetailHead:      # in the bytes of an admission: one pod set, then `length` DetailItems, `domains` DetailDomains
     int64_t count
     int32_t name
     int32_t length
+    int32_t tree             # flavor in whose topology it was placed now, NONE where it was not
+    int32_t delayed          # Delay
+    int64_t domains
 
 
 cdef struct DetailItem:
@@ -19,6 +22,12 @@ cdef struct DetailItem:
     int64_t amount
 
 
+cdef struct DetailDomain:    # pods in one place
+    int64_t place
+    int64_t count
+
+
 cdef class Scheduler(CycleRunner):
     cdef int check_workload(self, index_t workload) except -1
     cdef bytes detail(self, Entry* entry)
+    cdef Py_ssize_t write_flavors(self, Entry* entry, Py_ssize_t pod_set, DetailItem* items) noexcept nogil

@@ -3,11 +3,20 @@
 import numpy as np
 
 from kueuecore._amount cimport UNLIMITED
+from libc.stdint cimport int32_t
+
 from kueuecore._assign cimport Choice, PodSetResult, Reason
 from kueuecore._cycle cimport CycleRunner
 from kueuecore._order cimport Entry
+from kueuecore._placement cimport PlacedDomain
+from kueuecore._podtopology cimport HAS_TOPOLOGY
 from kueuecore._preempt cimport Target
+from kueuecore._trees cimport Tree
 from kueuecore._types cimport ADMITTED, NONE, index_t
+
+
+cdef enum:
+    NO_AMOUNT = -1           # a flavor without a request for its resource
 
 
 cdef class Scheduler(CycleRunner):
@@ -51,8 +60,9 @@ cdef class Scheduler(CycleRunner):
             raise ValueError(f"queue {queue}: expected a forest row")
         if self.workloads.reserved_in[workload] != NONE:
             raise ValueError(f"workload {workload} is booked already")
-        self.usage.add(workload, queue)
+        self.usage.add_quota(workload, queue)
         self.journal.length = 0
+        self.topologies.book(workload)
         self.workloads.reserved_in[workload] = queue
         self.held.add(queue, workload)
 
@@ -65,8 +75,11 @@ cdef class Scheduler(CycleRunner):
         cdef index_t queue = self.workloads.reserved_in[workload]
         if queue == NONE:
             return
-        self.usage.remove(workload, queue)
+        self.usage.remove_quota(workload, queue)
         self.journal.length = 0
+        if self.topologies.bookings_of(workload) != NULL:
+            self.topologies.unbook(workload)
+            self.topologies.set_bookings(workload, NULL, 0)
         self.held.remove(queue, workload)
         self.workloads.evicting[workload] = False
         self.workloads.reserved_in[workload] = NONE
@@ -86,9 +99,10 @@ cdef class Scheduler(CycleRunner):
         return self.progressed
 
     def admissions(self):
-        """Admitted workloads in processing order: (workload row, ClusterQueue row, detail).
+        """Admitted workloads in processing order: (workload row, ClusterQueue row, detail, places, again).
 
-        detail: bytes that say what was assigned; equal bytes mean equal assignments. `read_detail` decodes them.
+        detail: bytes that say what was assigned; equal bytes mean equal assignments. `places`: whether some of it are
+        places in a topology. `again`: the workload held its quota already, and only its places are new.
         """
         cdef Py_ssize_t i
         cdef list found = []
@@ -96,43 +110,89 @@ cdef class Scheduler(CycleRunner):
         for i in range(self.nominated_count):
             entry = &self.entries[self.order[i]]
             if entry.outcome == ADMITTED:
-                found.append((entry.workload, entry.queue, self.detail(entry)))
+                found.append((
+                    entry.workload, entry.queue, self.detail(entry), entry.domain_count > 0, bool(entry.again)
+                ))
         return found
 
     cdef bytes detail(self, Entry* entry):
         cdef PodSetResult* results = <PodSetResult*> (self.arena + entry.results)
-        cdef Choice* choices = <Choice*> (self.arena + entry.choices)
+        cdef PlacedDomain* domains
         cdef Py_ssize_t start = self.workloads.pod_set_start[entry.workload]
         cdef Py_ssize_t p, i, size = 0
         cdef DetailHead* head
-        cdef DetailItem* item
+        cdef DetailDomain* domain
         cdef Py_ssize_t base = self.arena_length
-        for p in range(self.workloads.pod_set_length[entry.workload]):
-            size += sizeof(DetailHead)
-            if p < entry.result_count:
-                size += results[p].length * sizeof(DetailItem)
+        cdef Tree* tree
+        for p in range(entry.result_count):
+            # one without requests may show the flavors of its whole group
+            i = results[p].length if results[p].length > 0 else entry.choice_count
+            size += sizeof(DetailHead) + i * sizeof(DetailItem) + results[p].domains * sizeof(DetailDomain)
         # built behind the arena's end, which is scratch
         self.keep(NULL, size)
         self.arena_length = base
         results = <PodSetResult*> (self.arena + entry.results)
-        choices = <Choice*> (self.arena + entry.choices)
+        domains = <PlacedDomain*> (self.arena + entry.domains)
         size = 0
         for p in range(entry.result_count):
             head = <DetailHead*> (self.arena + base + size)
             size += sizeof(DetailHead)
             head.count = results[p].count
             head.name = self.workloads.pod_set_name[start + p]
-            head.length = 0
-            for i in range(results[p].first, results[p].first + results[p].length):
-                if choices[i].flavor == NONE:
-                    continue
-                item = <DetailItem*> (self.arena + base + size)
-                size += sizeof(DetailItem)
-                item.resource = choices[i].resource
-                item.flavor = choices[i].flavor
-                item.amount = choices[i].amount
-                head.length += 1
+            head.length = <int32_t> self.write_flavors(entry, p, <DetailItem*> (self.arena + base + size))
+            head.tree = results[p].tree
+            head.delayed = results[p].delayed
+            size += head.length * sizeof(DetailItem)
+            head.domains = 0 if head.tree == NONE else results[p].domains
+            for i in range(head.domains):
+                tree = &self.topologies.trees[head.tree]
+                domain = <DetailDomain*> (self.arena + base + size)
+                size += sizeof(DetailDomain)
+                domain.place = tree.place[domains[results[p].first_domain + i].leaf]
+                domain.count = domains[results[p].first_domain + i].count
         return (self.arena + base)[:size]
+
+    cdef Py_ssize_t write_flavors(self, Entry* entry, Py_ssize_t pod_set, DetailItem* items) noexcept nogil:
+        """Flavors of a pod set; one without requests has those of its group that have a topology (TP-609)."""
+        cdef PodSetResult* results = <PodSetResult*> (self.arena + entry.results)
+        cdef Choice* choices = <Choice*> (self.arena + entry.choices)
+        cdef Py_ssize_t start = self.workloads.pod_set_start[entry.workload]
+        cdef Py_ssize_t member, i, k, count = 0
+        cdef bint alone = results[pod_set].length > 0
+        for member in range(entry.result_count):
+            if member != pod_set and (
+                alone or self.workloads.group[start + member] != self.workloads.group[start + pod_set]
+            ):
+                continue
+            for i in range(results[member].first, results[member].first + results[member].length):
+                if choices[i].flavor == NONE or (
+                    not alone and self.pod_topology.support_of(choices[i].flavor) != HAS_TOPOLOGY
+                ):
+                    continue
+                if not alone:
+                    for k in range(count):
+                        if items[k].resource == choices[i].resource:
+                            break
+                    else:
+                        k = count
+                    if k < count:
+                        continue
+                items[count].resource = choices[i].resource
+                items[count].flavor = choices[i].flavor
+                items[count].amount = choices[i].amount if alone else NO_AMOUNT
+                count += 1
+        return count
+
+    def replacements(self):
+        """Slices whose place others took: (row of the old one, its ClusterQueue row, row of the new one)."""
+        cdef Py_ssize_t i
+        cdef list found = []
+        cdef Entry* entry
+        for i in range(self.nominated_count):
+            entry = &self.entries[self.order[i]]
+            if entry.outcome == ADMITTED and entry.replaced != NONE:
+                found.append((entry.replaced, self.workloads.reserved_in[entry.replaced], entry.workload))
+        return found
 
     def preemptions(self):
         """Evictions that the cycle issued: (workload row, ClusterQueue row, reason, preemptor's row), in that order."""
@@ -173,7 +233,7 @@ cdef class Scheduler(CycleRunner):
             if not (entry.nominated and entry.outcome == ADMITTED):
                 found.append((
                     entry.workload, entry.queue, <int> entry.outcome, <int> entry.requeue, <int> entry.mode,
-                    entry.target_count,
+                    entry.target_count - (1 if entry.replaced != NONE and entry.target_count > 0 else 0),
                     (self.arena + entry.reasons)[: entry.reason_count * <Py_ssize_t> sizeof(Reason)]
                     if entry.reason_count else b"",
                 ))

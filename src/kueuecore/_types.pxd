@@ -58,6 +58,8 @@ cdef enum Outcome:
     SKIPPED_OVERLAP = 10     # its victims are already those of another entry (QC-127)
     DEFERRED = 11            # fits once the victims of others are gone (QC-126)
     REFUSED_GATED = 12       # needs preemption, and a preemption gate is closed (QC-125)
+    EVICTED_NODE_FAILURE = 13  # no place instead of a failed node's: it is evicted (TP-1509)
+    DISPLACED = 14           # a second pass beside a head of the same ClusterQueue, under fair sharing (TP-1109)
 
 # Why a flavor was passed over; the fields of a Reason say with which numbers (QP-411, QP-420..435).
 cdef enum ReasonCode:
@@ -67,7 +69,17 @@ cdef enum ReasonCode:
     REASON_EXCEEDS_MAX_QUOTA = 3     # assumed, requested, capacity
     REASON_WAITING_FOR_QUOTA = 4     # missing
     REASON_NOT_NOMINATED = 5         # a recomputation keeps to the flavors of the nomination (QP-424)
-    REASON_NO_TOPOLOGY_DATA = 6      # a ClusterQueue without flavors asks for a topology that nobody has (QP-917)
+    REASON_NO_TOPOLOGY_DATA = 6      # no flavor of the ClusterQueue has a topology (QP-917, TP-604)
+    REASON_TOPOLOGY_UNSUPPORTED = 7  # the flavor has no topology, and the pod set asks for one (TP-603)
+    REASON_TOPOLOGY_ONLY = 8         # the flavor has one, and the pod set asks for none
+    REASON_TOPOLOGY_UNKNOWN = 9      # the flavor's Topology is not there
+    REASON_LEVEL_MISSING = 10        # the topology lacks a level that the pod set names
+    REASON_NOT_PLACED = 11           # resource: PlacementError; first, second: its numbers; third: leaves, negative in slices
+    REASON_NODES_EXCLUDED = 12       # first: how many; second: Exclusion, NONE by `resource`, NONE - 1 outside a domain
+    REASON_LAYER_NOT_PLACED = 13     # first, second: fitted and needed slices of layer number `third`
+    REASON_NO_TOPOLOGY_FLAVOR = 14   # none of the assigned flavors has a topology (TP-604)
+    REASON_SEVERAL_TOPOLOGIES = 15   # flavors with different topologies were assigned
+    REASON_OTHER_FLAVOR_OF_SLICE = 16  # the replaced slice has another flavor, number `first` (JS-603)
 
 # Whether pods of a class may run on a flavor (QP-421..423).
 cdef enum Eligibility:

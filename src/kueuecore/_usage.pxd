@@ -1,8 +1,9 @@
-"""Quota usage of single workloads by forest column, booked and taken off as one (QP-212, QP-213)."""
+"""Usage of single workloads, quota by forest column and places, booked and taken off as one (QP-212, QP-213, TP-1202)."""
 
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
 from kueuecore._journal cimport Journal
+from kueuecore._topology cimport Topologies
 from kueuecore._types cimport amount_t, index_t
 from kueuecore._workloads cimport Workloads
 
@@ -17,10 +18,13 @@ cdef class Usage:
     cdef Flavors flavors
     cdef Workloads workloads
     cdef Journal journal
+    cdef Topologies topologies
     cdef ColumnUsage* items          # [count] of the workload that was loaded last
     cdef Py_ssize_t count
     cdef Py_ssize_t capacity
 
     cdef int load(self, index_t workload) except -1 nogil
+    cdef int add_quota(self, index_t workload, index_t queue) except -1 nogil
+    cdef int remove_quota(self, index_t workload, index_t queue) except -1 nogil
     cdef int add(self, index_t workload, index_t queue) except -1 nogil
     cdef int remove(self, index_t workload, index_t queue) except -1 nogil

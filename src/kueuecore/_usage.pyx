@@ -6,6 +6,7 @@ from kueuecore._amount cimport add_plain
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest
 from kueuecore._journal cimport Journal
+from kueuecore._topology cimport Topologies
 from kueuecore._types cimport NONE, index_t
 from kueuecore._workloads cimport Workloads
 
@@ -18,11 +19,12 @@ cdef class Usage:
         self.count = self.capacity = 0
 
     def __init__(self, Forest forest not None, Flavors flavors not None, Workloads workloads not None,
-                 Journal journal not None):
+                 Journal journal not None, Topologies topologies not None):
         self.forest = forest
         self.flavors = flavors
         self.workloads = workloads
         self.journal = journal
+        self.topologies = topologies
 
     def __dealloc__(self):
         free(self.items)
@@ -59,13 +61,23 @@ cdef class Usage:
         return 0
 
     cdef int add(self, index_t workload, index_t queue) except -1 nogil:
+        """What-if: the workload holds quota and places."""
+        self.add_quota(workload, queue)
+        return self.topologies.add_workload(workload, self.journal)
+
+    cdef int remove(self, index_t workload, index_t queue) except -1 nogil:
+        """What-if: the workload holds neither quota nor places; only its own flavor's tree notices (TP-1202)."""
+        self.remove_quota(workload, queue)
+        return self.topologies.remove_workload(workload, self.journal)
+
+    cdef int add_quota(self, index_t workload, index_t queue) except -1 nogil:
         cdef Py_ssize_t i
         self.load(workload)
         for i in range(self.count):
             self.forest.add_usage(queue, self.items[i].column, self.items[i].amount, self.journal)
         return 0
 
-    cdef int remove(self, index_t workload, index_t queue) except -1 nogil:
+    cdef int remove_quota(self, index_t workload, index_t queue) except -1 nogil:
         cdef Py_ssize_t i
         self.load(workload)
         for i in range(self.count):

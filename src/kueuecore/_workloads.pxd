@@ -15,6 +15,7 @@ cdef class Workloads:
     # [workload]
     cdef public index_t[::1] queue           # forest row of its ClusterQueue by way of its LocalQueue, NONE if unknown
     cdef public index_t[::1] reserved_in     # forest row where its quota is booked, NONE while it has none
+    cdef public index_t[::1] replaces        # row of the older slice that it takes the place of, NONE without (JS-603)
     cdef public uint8_t[::1] evicted         # condition Evicted of one that still holds quota: it stops
     cdef public uint8_t[::1] evicting        # its eviction was issued, and is not seen yet (QC-146)
     cdef public uint8_t[::1] excluded        # no candidate for the moment, kept by the cycle (QC-118)
@@ -70,6 +71,7 @@ cdef class Workloads:
 
     # [slot]
     cdef public index_t[::1] slot_resource
+    cdef public index_t[::1] slot_pod_set    # its pod set, counted within the workload
     cdef public index_t[::1] slot_tried      # recorded flavor index, START_OVER at the last, NEVER_TRIED without
     cdef public index_t[::1] slot_flavor     # flavor that is booked, NONE while pending or without one
     cdef public amount_t[::1] slot_amount    # amount that is booked

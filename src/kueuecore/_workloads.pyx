@@ -17,7 +17,7 @@ cdef class Workloads:
     """Rows of all workloads; the border writes them, the cycle reads and books."""
 
     ROWS = {
-        "queue": np.int32, "reserved_in": np.int32, "admitted": np.uint8,
+        "queue": np.int32, "reserved_in": np.int32, "replaces": np.int32, "admitted": np.uint8,
         "evicted": np.uint8, "evicting": np.uint8, "excluded": np.uint8, "gate_closed": np.uint8,
         "reserved_at": np.int64, "generation": np.int64,
         "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
@@ -33,7 +33,7 @@ cdef class Workloads:
     }
     REQUEST_CLASSES = {"request_start": np.int32, "request_length": np.int32}
     REQUESTS = {"request_resource": np.int32, "request_amount": np.int64}
-    SLOTS = {"slot_resource": np.int32, "slot_tried": np.int32, "slot_flavor": np.int32, "slot_amount": np.int64}
+    SLOTS = {"slot_resource": np.int32, "slot_pod_set": np.int32, "slot_tried": np.int32, "slot_flavor": np.int32, "slot_amount": np.int64}
 
     def __init__(self, Py_ssize_t uid_width=36):
         self.rows = 0
@@ -64,7 +64,7 @@ cdef class Workloads:
             size = self.queue.shape[0]
             self.uid = _grown(np.asarray(self.uid), (size, max(uid_width, self.uid.shape[1])))
         if rows > have:
-            for name in ("queue", "reserved_in", "tried_cycle"):
+            for name in ("queue", "reserved_in", "replaces", "tried_cycle"):
                 np.asarray(getattr(self, name))[have:] = NONE
             self.place = _grown(np.asarray(self.place), (size,))
             self.position = _grown(np.asarray(self.position), (size,))
@@ -160,6 +160,7 @@ cdef class Workloads:
                     self.slot_resource[s] = self.request_resource[r + i]
                 else:
                     self.slot_resource[s] = 0
+                self.slot_pod_set[s] = p - pod_set_start
                 self.slot_tried[s] = NEVER_TRIED
                 self.slot_flavor[s] = NONE
                 self.slot_amount[s] = 0
@@ -205,11 +206,12 @@ cdef class Workloads:
             self.uid[row, i] = <unsigned char> text[i] if i < width else 0
         return 0
 
-    def write_slot(self, index_t slot, index_t resource, index_t flavor, amount_t amount):
+    def write_slot(self, index_t slot, index_t resource, index_t flavor, amount_t amount, index_t pod_set=0):
         """Write one booked (resource, flavor, amount) of an admission that came from the API. Source: QC-62."""
         if not 0 <= slot < self.slot_resource.shape[0]:
             raise ValueError(f"slot {slot}: expected 0 to {self.slot_resource.shape[0] - 1}")
         self.slot_resource[slot] = resource
+        self.slot_pod_set[slot] = pod_set
         self.slot_tried[slot] = NEVER_TRIED
         self.slot_flavor[slot] = flavor
         self.slot_amount[slot] = amount
@@ -257,6 +259,7 @@ cdef class Workloads:
         np.asarray(self.uid)[workload] = 0
         self.queue[workload] = NONE
         self.reserved_in[workload] = NONE
+        self.replaces[workload] = NONE
         self.tried_cycle[workload] = NONE
         self.placed_in[workload] = NONE
 
@@ -268,7 +271,7 @@ cdef class Workloads:
         pod_sets, slots = self.count.shape[0], self.slot_resource.shape[0]
         classes, requests = self.request_start.shape[0], self.request_resource.shape[0]
         for name, low, high in (
-            ("queue", NONE, nodes), ("reserved_in", NONE, nodes),
+            ("queue", NONE, nodes), ("reserved_in", NONE, nodes), ("replaces", NONE, self.rows),
             ("eligibility", 0, eligibility_classes), ("namespace", 0, namespaces),
             ("request_class", 0, classes), ("slot_flavor", NONE, flavors),
             ("slot_resource", 0, resources), ("request_resource", 0, resources),
@@ -283,8 +286,13 @@ cdef class Workloads:
             first, number = np.asarray(getattr(self, start)), np.asarray(getattr(self, length))
             if first.size and (first.min() < 0 or number.min() < 0 or (first + number).max() > end):
                 raise ValueError(f"{start}, {length}: a range reaches outside its table of {end} rows")
-        cdef Py_ssize_t w, p
+        cdef Py_ssize_t w, p, s
         for w in range(self.rows):
+            s = 0
+            for p in range(self.pod_set_start[w], self.pod_set_start[w] + self.pod_set_length[w]):
+                s += self.pod_set_slots[p]
+            if self.reserved_in[w] != NONE and s != self.slot_length[w]:
+                continue  # its slots are those of an admission from the API
             for p in range(self.pod_set_start[w], self.pod_set_start[w] + self.pod_set_length[w]):
                 if self.pod_set_slot[p] < 0 or self.pod_set_slot[p] + self.pod_set_slots[p] > self.slot_length[w]:
                     raise ValueError(f"pod_set_slot: pod set {p} reaches outside the slots of workload {w}")

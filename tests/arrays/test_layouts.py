@@ -106,7 +106,7 @@ def test_pod_sets_are_written_as_the_workload_states_them(layouts: Layouts) -> N
             "pod_set_slots": 1,
         },
     ]
-    assert (layout.slots, layout.groups, layout.asks_topology) == (6, [0, 1, 0], False)
+    assert (layout.slots, layout.groups) == (6, [0, 1, 0])
 
 
 def test_a_group_named_like_a_number_is_no_other_pod_sets(layouts: Layouts) -> None:

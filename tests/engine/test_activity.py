@@ -88,12 +88,12 @@ TABLE: dict[str, tuple[Any, str, str]] = {
 @pytest.mark.parametrize("case", TABLE.values(), ids=TABLE)
 def test_activity(case: tuple[Any, str, str]) -> None:
     given, want_reason, want_message = case
-    found = activity(given, FLAVORS, CHECKS)
+    found = activity(given, FLAVORS, CHECKS, {})
     assert (found.active, found.reason, found.message) == (want_reason == "Ready", want_reason, want_message)
 
 
 def test_a_message_is_cut_where_a_condition_ends() -> None:
-    found = activity(spec(*(f"flavor-{number:04d}" for number in range(4_000))), FLAVORS, CHECKS)
+    found = activity(spec(*(f"flavor-{number:04d}" for number in range(4_000))), FLAVORS, CHECKS, {})
     assert len(found.message.encode()) == 32 * 1024
     assert found.message.endswith(" ...")
 

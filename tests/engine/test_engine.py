@@ -25,7 +25,7 @@ def test_six_lines() -> None:
     cycle = engine.cycle(now_ns=o.START)
     (admission,) = cycle.admitted
     assert (admission.workload, admission.cluster_queue, admission.checks) == ("default/w", "q", ())
-    assert admission.pod_sets == (("main", 2, {"cpu": "spot"}, {"cpu": 3000}),)
+    assert admission.pod_sets == (("main", 2, {"cpu": "spot"}, {"cpu": 3000}, None, None),)
     assert (cycle.number, cycle.heads, cycle.changed, list(cycle.requeued)) == (1, 1, True, [])
 
 

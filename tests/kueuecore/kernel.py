@@ -253,7 +253,7 @@ class World:
     def admitted(self, now: int = 0) -> list[int]:
         """Run a cycle; rows of the workloads that it admitted."""
         self.scheduler.run(now)
-        return [row for row, _, _ in self.scheduler.admissions()]
+        return [row for row, *_ in self.scheduler.admissions()]
 
     def refused(self, now: int = 0) -> dict[int, tuple[int, int]]:
         """Run a cycle; (outcome, requeue reason) of the rows that went back."""

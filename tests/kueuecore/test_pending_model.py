@@ -55,7 +55,7 @@ def test_random_operations_as_a_plain_model(seed: int) -> None:
             assert sorted(world.pending.close_queue(queue)) == model.close(queue)
         else:
             world.scheduler.run(now)
-            admitted = {row for row, _, _ in world.scheduler.admissions()}
+            admitted = {row for row, *_ in world.scheduler.admissions()}
             refused = {row: outcome for row, _, outcome, *_ in world.scheduler.refusals()}
             assert (admitted, refused) == model.cycle(now)
         for row, item in model.items.items():

@@ -1,4 +1,4 @@
-"""Who needs the second pass, and when it comes."""
+"""Who needs the second pass, and how long it waits."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.model.placements import placements
-from kueue_fast.model.second_pass import SecondPass, SecondPassQueue, needs_second_pass, wait_ns
+from kueue_fast.model.second_pass import needs_second_pass, wait_ns
 from tests.placed import HOSTNAME, assignment, on_hosts, placed
 
 SECOND = 1_000_000_000
@@ -78,93 +78,3 @@ def test_a_workload_without_status() -> None:
 def test_waits_double() -> None:
     seconds = [wait_ns(iteration) // SECOND for iteration in (1, 2, 3, 4, 5, 6, 7, 100)]
     assert seconds == [1, 2, 4, 8, 16, 30, 30, 30]
-
-
-def anyone(_key: str) -> bool:
-    return True
-
-
-def test_from_waiting_to_the_cycle() -> None:
-    queue = SecondPassQueue()
-    assert queue.offer("ns/w", True, 0, 5 * SECOND)
-    assert queue.next_ns() == 6 * SECOND
-    queue.advance(6 * SECOND - 1, anyone)
-    assert not queue
-    assert queue.take() == []
-    queue.advance(6 * SECOND, anyone)
-    assert queue
-    assert queue.next_ns() is None
-    assert queue.take() == [SecondPass("ns/w", 1)]
-    assert queue.take() == []
-
-
-def test_attempts_that_fail_come_later_and_later() -> None:
-    queue = SecondPassQueue()
-    now, at = 0, []
-    queue.offer("ns/w", True, 0, now)
-    for _ in range(4):
-        now = queue.next_ns() or 0
-        at.append(now // SECOND)
-        queue.advance(now, anyone)
-        (taken,) = queue.take()
-        assert queue.offer("ns/w", True, taken.iteration, now)
-    assert at == [1, 3, 7, 15]
-
-
-def test_an_event_while_one_waits_changes_nothing() -> None:
-    queue = SecondPassQueue()
-    queue.offer("ns/w", True, 3, 0)
-    assert not queue.offer("ns/w", True, 0, SECOND)
-    assert queue.next_ns() == 8 * SECOND
-    # What failed while an event had it wait is not asked for twice either.
-    assert not queue.offer("ns/w", True, 4, SECOND)
-    assert queue.is_waiting("ns/w")
-
-
-def test_an_event_while_one_is_ready_has_it_wait_as_well() -> None:
-    queue = SecondPassQueue()
-    queue.offer("ns/w", True, 0, 0)
-    queue.advance(SECOND, anyone)
-    assert not queue.is_waiting("ns/w")
-    assert queue.offer("ns/w", True, 0, SECOND)
-    assert queue.take() == [SecondPass("ns/w", 1)]
-    assert queue.is_waiting("ns/w")
-
-
-def test_what_is_not_needed_any_more() -> None:
-    queue = SecondPassQueue()
-    queue.offer("ns/w", True, 0, 0)
-    # An event does not cut the first wait short: the need may come back before it is over.
-    assert not queue.offer("ns/w", False, 0, 0)
-    assert queue.is_waiting("ns/w")
-    assert not queue.offer("ns/w", False, 1, 0)
-    assert not queue.is_waiting("ns/w")
-
-
-def test_the_need_is_looked_at_when_the_time_comes() -> None:
-    queue = SecondPassQueue()
-    queue.offer("ns/a", True, 0, 0)
-    queue.offer("ns/b", True, 0, 0)
-    queue.advance(SECOND, lambda key: key == "ns/b")
-    assert queue.take() == [SecondPass("ns/b", 1)]
-    assert queue.next_ns() is None
-
-
-def test_what_is_gone_is_forgotten_in_every_state() -> None:
-    queue = SecondPassQueue()
-    queue.offer("ns/ready", True, 0, 0)
-    queue.advance(SECOND, anyone)
-    queue.offer("ns/waiting", True, 0, 0)
-    queue.forget("ns/ready")
-    queue.forget("ns/waiting")
-    queue.forget("ns/unknown")
-    queue.advance(SECOND, anyone)
-    assert queue.take() == []
-
-
-def test_they_come_by_key() -> None:
-    queue = SecondPassQueue()
-    for key in ("b/a", "a/b", "a/a"):
-        queue.offer(key, True, 0, 0)
-    queue.advance(SECOND, anyone)
-    assert [each.key for each in queue.take()] == ["a/a", "a/b", "b/a"]

@@ -11,6 +11,7 @@ from kueue_fast.model.topology_requests import (
     is_explicit,
     is_required,
     is_unconstrained,
+    level_without_slices,
     main_level,
     slice_layers,
 )
@@ -97,6 +98,21 @@ def test_kind_and_main_level(
     assert got == want
     assert is_unconstrained(asked, implied=True)
     assert main_level(asked, LEVELS, implied=True) == want_implied_level
+
+
+BARE: dict[str, tuple[dict[str, Any] | None, str | None]] = {
+    "no request": (None, None),
+    "required": (OLD_SLICE | {"required": "rack"}, "rack"),
+    "preferred": ({"preferred": "block"}, "block"),
+    "slices only": (OLD_SLICE, None),
+    "slices beside unconstrained": (OLD_SLICE | {"unconstrained": True}, "host"),
+    "unconstrained": ({"unconstrained": True}, "host"),
+}
+
+
+@pytest.mark.parametrize(("fields", "want"), BARE.values(), ids=BARE)
+def test_main_level_once_slices_are_left_away(fields: dict[str, Any] | None, want: str | None) -> None:
+    assert level_without_slices(request(fields), LEVELS) == want
 
 
 FOUND: dict[str, tuple[dict[str, Any] | None, bool]] = {

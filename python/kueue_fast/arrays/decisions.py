@@ -7,7 +7,7 @@ queues must not spend its time on dictionaries.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kueue_fast.arrays.tables import Tables
 
@@ -25,6 +25,8 @@ OUTCOMES = (
     "Overlap",
     "Deferred",
     "Gated",
+    "NodeFailure",
+    "Displaced",
 )
 """Names of kueuecore's Outcome."""
 
@@ -51,19 +53,34 @@ PREEMPTION_REASONS = (
 
 MODES = ("NoFit", "Preempt", "DeferredFit", "Fit")
 
-_HEAD = struct.Struct("=qii")
+DELAYS = (None, "Pending", "Ready")
+"""Values of delayedTopologyRequest, by kueuecore's Delay."""
+
+_HEAD = struct.Struct("=qiiiiq")
 _ITEM = struct.Struct("=iiq")
+_DOMAIN = struct.Struct("=qq")
+_NO_AMOUNT = -1
 _REASON = struct.Struct("=iiiiqqq")
 _KNOWN_DETAILS = 16384
 
 
+class Placement(NamedTuple):
+    """Where the pods of a pod set stand: level labels, and (values of the levels, pods) of each domain in order."""
+
+    levels: tuple[str, ...]
+    domains: tuple[tuple[tuple[str, ...], int], ...]
+
+
 class PodSetAssignment(NamedTuple):
-    """What one pod set got: pods, the flavor of each resource, and the total amounts in kernel units."""
+    """What one pod set got: pods, the flavor of each resource, the total amounts in kernel units, and places."""
 
     name: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
     flavors: dict[str, str]
     usage: dict[str, int]
+    placement: Placement | None = None
+    delayed: str | None = None
+    """`Pending` or `Ready`: places come, or came, after the admission checks (TP-608)."""
 
 
 class Reason(NamedTuple):
@@ -80,18 +97,37 @@ class Reason(NamedTuple):
 
 UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR = range(3)
 EXCEEDS_MAX_QUOTA, WAITING_FOR_QUOTA, NOT_NOMINATED, NO_TOPOLOGY_DATA = range(3, 7)
+TOPOLOGY_UNSUPPORTED, TOPOLOGY_ONLY, TOPOLOGY_UNKNOWN, LEVEL_MISSING = range(7, 11)
+NOT_PLACED, NODES_EXCLUDED, LAYER_NOT_PLACED, NO_TOPOLOGY_FLAVOR, SEVERAL_TOPOLOGIES = range(11, 16)
+OTHER_FLAVOR_OF_SLICE = 16
 """Codes of Reason, as kueuecore's ReasonCode has them."""
+
+
+class Places(Protocol):
+    """Names of places in topologies."""
+
+    def values(self, place: int) -> tuple[str, ...]:
+        """Values of the levels of a place, as assignments write them: the hostname alone where it is a level."""
+
+    def levels(self, flavor: int) -> tuple[str, ...]:
+        """Labels of the levels that an assignment of this flavor names."""
 
 
 class DecisionReader:
     """Reads the bytes that the kernel hands out."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, places: Places) -> None:
         self._tables = tables
+        self._places = places
         self._details: dict[bytes, tuple[PodSetAssignment, ...]] = {}
 
-    def pod_sets(self, detail: bytes) -> tuple[PodSetAssignment, ...]:
-        """The assignments of an admission, shared between equal ones: not to be changed."""
+    def pod_sets(self, detail: bytes, places: bool = False) -> tuple[PodSetAssignment, ...]:
+        """The assignments of an admission, shared between equal ones: not to be changed.
+
+        `places`: some pods were placed in a topology; such assignments are long and hardly ever equal.
+        """
+        if places:
+            return self._read(detail)
         known = self._details.get(detail)
         if known is None:
             if len(self._details) >= _KNOWN_DETAILS:
@@ -104,7 +140,7 @@ class DecisionReader:
         assignments = []
         at = 0
         while at < len(detail):
-            count, name, length = _HEAD.unpack_from(detail, at)
+            count, name, length, tree, delayed, domains = _HEAD.unpack_from(detail, at)
             at += _HEAD.size
             flavors: dict[str, str] = {}
             usage: dict[str, int] = {}
@@ -112,8 +148,22 @@ class DecisionReader:
                 resource, flavor, amount = _ITEM.unpack_from(detail, at)
                 at += _ITEM.size
                 flavors[tables.resource_names[resource]] = tables.flavor_names[flavor]
-                usage[tables.resource_names[resource]] = amount
-            assignments.append(PodSetAssignment(tables.pod_set_names[name], count, flavors, usage))
+                if amount != _NO_AMOUNT:
+                    usage[tables.resource_names[resource]] = amount
+            placement = None
+            if tree >= 0:
+                end = at + domains * _DOMAIN.size
+                values = self._places.values
+                placement = Placement(
+                    self._places.levels(tree),
+                    tuple((values(place), pods) for place, pods in _DOMAIN.iter_unpack(detail[at:end])),
+                )
+                at = end
+            assignments.append(
+                PodSetAssignment(
+                    tables.pod_set_names[name], count, flavors, usage, placement, DELAYS[delayed]
+                )
+            )
         return tuple(assignments)
 
     def reasons(self, rows: bytes) -> list[Reason]:

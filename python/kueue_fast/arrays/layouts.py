@@ -38,7 +38,7 @@ class Layout:
     """Pod sets of one shape, their range in the kernel's table, and what scheduling equivalence knows of them."""
 
     __slots__ = (
-        "asks_topology", "classes", "groups", "key", "length", "names", "pod_sets", "shape",
+        "classes", "groups", "key", "length", "names", "pod_sets", "shape",
         "shape_ids", "slots", "start", "uses", "violation",
     )  # fmt: skip
 
@@ -47,7 +47,6 @@ class Layout:
         self.pod_sets = pod_sets
         self.names = [pod_set.name for pod_set in pod_sets]
         self.classes = classes
-        self.asks_topology = any(asks_topology(pod_set.topology_request) for pod_set in pod_sets)
         self.groups: list[int] = []  # [pod set] number of the first pod set of its group
         self.start = 0
         self.length = len(pod_sets)
@@ -194,11 +193,20 @@ class Layouts:
                 layout.slots,
                 pods.slots,
             )
+            self.classes.topology.write(layout.start + index, topology, pods.pod, pods.eligibility)
             layout.slots += pods.slots
             shapes.append(
                 (pod_set.name, pods.shape.decode(), count, pods.request_class, pod_set.min_count, topology)
             )
         layout.shape = _encode(shapes)
+
+    def write_topologies(self) -> None:
+        """The first flavor with a topology is there: from now on every pod set may be placed (TP-602)."""
+        for layout in self._layouts.values():
+            for index, (pod_set, pods) in enumerate(zip(layout.pod_sets, layout.classes, strict=True)):
+                self.classes.topology.write(
+                    layout.start + index, pod_set.topology_request, pods.pod, pods.eligibility
+                )
 
     def use(self, layout: Layout) -> None:
         """One more workload has this layout."""
@@ -219,14 +227,3 @@ class Layouts:
 def pods_of_group(layout: Layout, pod_set: int) -> list[int]:
     """Numbers of the pod sets that are placed as one with `pod_set`, in order."""
     return [index for index, group in enumerate(layout.groups) if group == layout.groups[pod_set]]
-
-
-def asks_topology(request: PodSetTopologyRequest | None) -> bool:
-    """Whether a pod set asks for a topology itself; a bare group name does not (QP-520)."""
-    return request is not None and bool(
-        request.required is not None
-        or request.preferred is not None
-        or request.unconstrained
-        or request.pod_set_slice_required_topology is not None
-        or request.podset_slice_required_topology_constraints
-    )

@@ -20,6 +20,7 @@ class Tables:
 
     def __init__(self, *, hashing: bool = True) -> None:
         self.forest = Forest()
+        self.topologies = self.forest.topologies
         self.flavors = Flavors()
         self.workloads = Workloads()
         self.pending = Pending(self.workloads, hashing)
@@ -32,7 +33,7 @@ class Tables:
         self.columns: Names[tuple[int, int]] = Names()
         self.eligibility_classes = 0
         # slots without a name of their own carry `pods`: its row is 0, the kernel relies on it
-        self.flavors.pods_resource = self.resource(PODS)
+        self.flavors.pods_resource = self.topologies.pods_resource = self.resource(PODS)
 
     def node(self, kind: str, name: str) -> int:
         """Forest row of a ClusterQueue or cohort, a new one if it has none."""
@@ -49,7 +50,7 @@ class Tables:
         self.forest.clear_row(self.nodes.forget((kind, name)))
 
     def resource(self, name: str) -> int:
-        """Index of a resource; ranks say in which order requests are looked at (QP-107)."""
+        """Index of a resource; ranks say in which order requests are looked at (QP-107), or limit first (TP-705)."""
         known = len(self.resource_names)
         index = self.resource_names.intern(name)
         if len(self.resource_names) > known:
@@ -60,6 +61,11 @@ class Tables:
                 ranks[resource] = rank
             self.flavors.resource_rank = ranks
             self.forest.reserve_resources(len(by_hash))
+            self.topologies.reserve_width(len(by_hash))
+            by_name = sorted(self.resource_names.items(), key=lambda item: item[0].encode())
+            ranks = np.zeros(len(by_name), np.int32)
+            ranks[[resource for _, resource in by_name]] = np.arange(len(by_name))
+            self.topologies.resource_rank = ranks
         return index
 
     def flavor(self, name: str) -> int:

@@ -14,8 +14,10 @@ from kueue_fast.api.core import PodSpec, RuntimeClass
 from kueue_fast.api.kueue import ResourceFlavor
 from kueue_fast.api.meta import QuantityValue
 from kueue_fast.arrays.names import Names
+from kueue_fast.arrays.pod_topology import PodTopologyRows
 from kueue_fast.arrays.ranges import Ranges
 from kueue_fast.arrays.tables import PODS, Tables
+from kueue_fast.arrays.topology import TopologyRows
 from kueue_fast.model.adjust import adjust
 from kueue_fast.model.flavor_match import FlavorMatchError, eligible, missing_flavor
 from kueue_fast.model.limits import LimitRangeSummary
@@ -62,8 +64,11 @@ class PodClass:
 class PodClasses:
     """Interns request and eligibility rows. Rows of flavors that come, change or go are written again here."""
 
-    def __init__(self, tables: Tables, resources: Resources | None) -> None:
+    def __init__(
+        self, tables: Tables, resources: Resources | None, topology: PodTopologyRows | None = None
+    ) -> None:
         self.tables = tables
+        self._topology = topology or PodTopologyRows(tables, TopologyRows(tables))
         self.resources = resources
         self.flavors: dict[str, ResourceFlavor] = {}
         self._requests: dict[tuple[tuple[str, int], ...], int] = {}
@@ -90,6 +95,11 @@ class PodClasses:
         return PodClass(
             pod, requests, self._request_class(requests), self._eligibility_class(pod), shape, slots
         )
+
+    @property
+    def topology(self) -> PodTopologyRows:
+        """What these pods ask of topologies."""
+        return self._topology
 
     def set_flavor(self, name: str, flavor: ResourceFlavor | None) -> None:
         """A ResourceFlavor came, changed or went: rewrite its column for every class of pods."""
@@ -134,6 +144,7 @@ class PodClasses:
         if row == known:
             self.tables.eligibility_class()
             self._pods.append(pod)
+            self._topology.add_class(row, pod)
             for name in self.flavors:
                 self.tables.flavors.eligible[row, self.tables.flavor(name)] = self._answer(name, pod)
         return row

@@ -59,6 +59,7 @@ class WorkloadRows:
         self.layouts = layouts
         self.records: dict[str, Record] = {}
         self.by_row: list[Record | None] = []
+        self.keys: list[str] = []  # [row] key of the workload, for decisions: a record costs one more look-up
         self._free: list[int] = []
         self._slots = Ranges()
         self._put_new = tables.pending.put_new
@@ -72,6 +73,7 @@ class WorkloadRows:
         record = Record(key, namespace, row, uid)
         self.records[key] = record
         self.by_row[row] = record
+        self.keys[row] = record.key
         return record
 
     def add_pending(
@@ -88,6 +90,7 @@ class WorkloadRows:
             self._reserve_slots()
         self.records[record.key] = record
         self.by_row[row] = record
+        self.keys[row] = record.key
         self._put_new(
             row, queue, record.local_queue, namespace, shape, facts.priority, facts.timestamp, record.uid,
             layout.start, layout.length, record.slot_start, layout.violation is not None,
@@ -100,6 +103,7 @@ class WorkloadRows:
         else:
             row = len(self.by_row)
             self.by_row.append(None)
+            self.keys.append("")
         width = len(uid) if uid.isascii() else len(uid.encode())
         if row >= self._capacity or width > self._uid_width:
             self._uid_width = max(self._uid_width, width)
@@ -169,18 +173,22 @@ class WorkloadRows:
             facts.timestamp, 0, False, False, False, record.uid, layout.start, 0, record.slot_start, False,
         )  # fmt: skip
         kernel.slot_length[record.row] = len(booked)
-        for slot, (resource, flavor, amount) in enumerate(booked, record.slot_start):
+        kernel.pod_set_length[record.row] = layout.length
+        for slot, (pod_set, resource, flavor, amount) in enumerate(booked, record.slot_start):
             column_flavor, column_resource = self.tables.flavor(flavor), self.tables.resource(resource)
             self.tables.column(column_flavor, column_resource)
-            kernel.write_slot(slot, column_resource, column_flavor, amount)
+            kernel.write_slot(slot, column_resource, column_flavor, amount, pod_set)
 
-    def _read_admission(self, workload: Workload, admission: Admission) -> list[tuple[str, str, int]]:
-        """(resource, flavor, amount) of each pod set, scaled down where pods were reclaimed (QC-62, QP-212)."""
+    def _read_admission(
+        self, workload: Workload, admission: Admission
+    ) -> list[tuple[int, str, str, int]]:
+        """(number of the pod set, resource, flavor, amount) of each pod set, scaled down where pods were reclaimed (QC-62, QP-212)."""
         status = workload.status
         reclaimed = {pod.name: pod.count for pod in (status.reclaimable_pods if status else None) or ()}
         if not self.layouts.reclaimable_pods:
             reclaimed = {}
         counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
+        place = {pod_set.name: index for index, pod_set in enumerate(workload.spec.pod_sets or ())}
         booked = []
         for number, assignment in enumerate(admission.pod_set_assignments or ()):
             full = counts.get(assignment.name, 0)
@@ -197,7 +205,7 @@ class WorkloadRows:
                     ) from error
                 if left < admitted and admitted > 0:
                     amount = _divide(amount, admitted) * left
-                booked.append((resource, flavors.get(resource, ""), amount))
+                booked.append((place.get(assignment.name, number), resource, flavors.get(resource, ""), amount))
         return booked
 
     def _set_layout(self, record: Record, layout: Layout) -> None:

@@ -41,11 +41,15 @@ def stopped(policy: str | None) -> bool:
 
 
 def activity(
-    spec: ClusterQueueSpec, flavors: Container[str], checks: Mapping[str, AdmissionCheck]
+    spec: ClusterQueueSpec,
+    flavors: Container[str],
+    checks: Mapping[str, AdmissionCheck],
+    missing_topologies: Mapping[str, str],
 ) -> Activity:
     """Activity of a ClusterQueue, given the ResourceFlavors and AdmissionChecks that exist.
 
-    The reason is that of the first finding, the message lists all.
+    `missing_topologies`: names of Topologies that are not there, by flavor; they do not matter where MultiKueue places
+    pods (TP-507). The reason is that of the first finding, the message lists all.
     """
     findings: list[tuple[str, str]] = []
     if stopped(spec.stop_policy):
@@ -54,10 +58,21 @@ def activity(
     if missing:
         findings.append(("FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(missing)}"))
     findings += _check_findings(spec, checks)
+    if missing_topologies and (findings or not _places_elsewhere(spec, checks)):
+        findings += [
+            ("TopologyNotFound", f'there is no Topology "{topology}" for TAS flavor "{flavor}"')
+            for flavor, topology in sorted(missing_topologies.items())
+        ]
     if not findings:
         return READY
     message = f"Can't admit new workloads: {', '.join(text for _, text in findings)}."
     return Activity(False, findings[0][0], conditions.cut_condition_message(message))
+
+
+def _places_elsewhere(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]) -> bool:
+    return any(
+        rule.name in checks and checks[rule.name].spec.controller_name == MULTIKUEUE for rule in rules_of(spec)
+    )
 
 
 def _check_findings(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]) -> list[tuple[str, str]]:

@@ -29,6 +29,8 @@ class Requeued(NamedTuple):
     reason: str
     outcome: str
     words: Callable[[], str]
+    again: bool = False
+    """It holds its quota and found no places; it comes again after a while (TP-1604)."""
 
     def message(self) -> str:
         """Why it waits, in upstream's words."""
@@ -44,6 +46,23 @@ class Preemption(msgspec.Struct, frozen=True, gc=False):
     preemptor: str
 
 
+class Eviction(NamedTuple):
+    """A workload that must stop for another reason than preemption. `reason` and `message` are upstream's (TP-1509)."""
+
+    workload: str
+    cluster_queue: str
+    reason: str
+    message: str
+
+
+class Replacement(NamedTuple):
+    """A slice whose place a newer one took: it is finished, and its quota is free then (JS-603)."""
+
+    workload: str
+    cluster_queue: str
+    replaced_by: str
+
+
 class Cycle(NamedTuple):
     """Decisions of one scheduling cycle, in the order in which they were taken."""
 
@@ -57,6 +76,7 @@ class Cycle(NamedTuple):
     If not, another cycle would be idle.
     """
     preempted: list[Preemption]
-    evicted: tuple[()] = ()
-    replaced: tuple[()] = ()
-    moved: tuple[()] = ()
+    evicted: Sequence[Eviction] = ()
+    replaced: Sequence[Replacement] = ()
+    moved: Sequence[Admission] = ()
+    """Workloads that held their quota already and have other, or their first, places now."""

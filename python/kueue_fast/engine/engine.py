@@ -9,20 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kueue_fast.api.configuration import Configuration
-from kueue_fast.api.core import LimitRange, Namespace, RuntimeClass
-from kueue_fast.api.kueue import AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from kueue_fast.api.core import LimitRange, Namespace, Node, Pod, RuntimeClass
+from kueue_fast.api.kueue import (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    LocalQueue,
+    ResourceFlavor,
+    Topology,
+    Workload,
+)
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.arrays.decisions import OUTCOMES, PREEMPTION_REASONS, REQUEUE_REASONS
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ASSUMED
-from kueue_fast.engine import messages
+from kueue_fast.engine import messages, second_pass
 from kueue_fast.engine.activity import required_checks
 from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
-from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Requeued
+from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Replacement, Requeued
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.queues import Queues, refresh_order
 from kueue_fast.engine.state import ClusterQueueEntry, State
+from kueue_fast.engine.topologies import Topologies
 from kueue_fast.model.features import FeatureGates
 
 
@@ -66,15 +75,19 @@ class Engine:
         self._state = State(configuration, gates)
         self._intake = Intake(self._state)
         self._queues = Queues(self._state, self._intake)
-        self._inventory = Inventory(self._state, self._queues, self._intake)
+        self._topologies = Topologies(self._state, self._queues, self._intake)
+        self._inventory = Inventory(self._state, self._queues, self._intake, self._topologies)
         self._words: dict[str, Callable[[], str]] = {}
-        queues, inventory = self._queues, self._inventory
+        queues, inventory, topologies = self._queues, self._inventory, self._topologies
         self._upserts: dict[type, Callable[[Any], None]] = {
             Workload: self._intake.upsert,
             ClusterQueue: queues.upsert_cluster_queue,
             Cohort: queues.upsert_cohort,
             LocalQueue: queues.upsert_local_queue,
             ResourceFlavor: inventory.upsert_flavor,
+            Topology: topologies.upsert_topology,
+            Node: topologies.upsert_node,
+            Pod: topologies.upsert_pod,
             AdmissionCheck: lambda check: inventory.set_check(check.metadata.name, check),
             Namespace: lambda namespace: queues.set_namespace(
                 namespace.metadata.name, namespace.metadata.labels or {}
@@ -90,6 +103,9 @@ class Engine:
             Cohort.KIND: lambda _, name: queues.delete_cohort(name),
             LocalQueue.KIND: queues.delete_local_queue,
             ResourceFlavor.KIND: lambda _, name: inventory.delete_flavor(name),
+            Topology.KIND: lambda _, name: topologies.delete_topology(name),
+            Node.KIND: lambda _, name: topologies.delete_node(name),
+            Pod.KIND: topologies.delete_pod,
             AdmissionCheck.KIND: lambda _, name: inventory.set_check(name, None),
             Namespace.KIND: lambda _, name: queues.set_namespace(name, None),
             RuntimeClass.KIND: lambda _, name: inventory.set_runtime_class(name, None),
@@ -138,6 +154,10 @@ class Engine:
         """When the next such request is due, ns since the epoch, or None."""
         return self._state.retries.next_due()
 
+    def next_second_pass(self) -> int | None:
+        """When the next workload is due to be given other places, ns since the epoch, or None. Source: TP-1602."""
+        return self._intake.second_pass.next_due()
+
     def sample(self, now_ns: int) -> list[LocalQueueUse]:
         """Bring the past use of LocalQueues up to date where that is due; returns what their statuses say then.
 
@@ -161,8 +181,13 @@ class Engine:
         for entry in self._state.cluster_queues.values():
             self._state.retries.request(entry.row, self._state.now_ns)
 
-    def has_heads(self) -> bool:
-        """Whether some active ClusterQueue has a workload in its heap, so that a cycle has something to look at."""
+    def has_heads(self, now_ns: int | None = None) -> bool:
+        """Whether a cycle would have something to look at.
+
+        Some active ClusterQueue has a workload in its heap, or a workload is due to be given other places.
+        """
+        if self._intake.second_pass.advance(self._state.now_ns if now_ns is None else now_ns):
+            return True
         heap_length = self._state.tables.pending.heap_length
         return any(
             entry.activity.active and heap_length(entry.row) for entry in self._state.cluster_queues.values()
@@ -178,26 +203,90 @@ class Engine:
         state = self._state
         state.now_ns = now_ns
         refresh_order(state)
+        state.topology.refresh()
         scheduler = state.tables.scheduler
+        again = self._take_second_pass(now_ns)
         heads = scheduler.run(now_ns)
-        admitted = [self._admission(*row) for row in scheduler.admissions()]
-        requeued = [self._refusal(*row) for row in scheduler.refusals()]
-        preempted = [self._preemption(*row) for row in scheduler.preemptions()]
-        changed = bool(admitted) or bool(preempted) or scheduler.scan_progressed
-        return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted)
+        admitted, moved = [], []
+        for row, queue, detail, places, held in scheduler.admissions():
+            if held:
+                moved.append(self._move(row, queue, detail))
+            else:
+                admitted.append(self._admission(row, queue, detail, places))
+        requeued, evicted = [], []
+        for refusal in scheduler.refusals():
+            waiting = again.get(refusal[0])
+            if waiting is None:
+                requeued.append(self._refusal(*refusal))
+            elif OUTCOMES[refusal[2]] == "NodeFailure":
+                evicted.append(second_pass.node_failure(waiting.workload, state.by_row[refusal[1]].name))
+            else:
+                requeued.append(self._again(waiting, *refusal))
+        preempted = self._preemptions(scheduler.preemptions())
+        keys = state.rows.keys
+        replaced = [
+            Replacement(keys[old], state.by_row[queue].name, keys[new])
+            for old, queue, new in scheduler.replacements()
+        ]
+        changed = bool(admitted or preempted or moved or evicted) or scheduler.scan_progressed
+        return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted, evicted, replaced, moved)
 
-    def _preemption(self, row: int, queue: int, reason: int, preemptor: int) -> Preemption:
+    def _take_second_pass(self, now_ns: int) -> dict[int, second_pass.Waiting]:
+        """Hand the workloads that come again to the kernel; returns them by row."""
+        queue = self._intake.second_pass
+        if not queue.advance(now_ns):
+            return {}
         state = self._state
-        victim, winner = state.rows.by_row[row], state.rows.by_row[preemptor]
-        assert victim is not None and winner is not None
-        return Preemption(victim.key, state.by_row[queue].name, PREEMPTION_REASONS[reason], winner.key)
+        found = {}
+        entries = []
+        for key, waiting in queue.take():
+            record = state.rows.records.get(key)
+            if record is None or state.tables.workloads.reserved_in[record.row] == NONE:
+                continue
+            found[record.row] = waiting
+            entries.append(second_pass.entry(state, record, waiting.workload))
+        state.tables.scheduler.second_pass.set(entries)
+        return found
 
-    def _admission(self, row: int, queue: int, detail: bytes) -> Admission:
+    def _again(self, waiting: second_pass.Waiting, row: int, *rest: Any) -> Requeued:
+        """One that found no places: it comes again after a while (TP-1604)."""
+        refusal = self._refusal(row, *rest)
+        self._intake.second_pass.offer(
+            refusal.workload, waiting.workload, waiting.iteration, self._state.now_ns
+        )
+        return refusal._replace(again=True)
+
+    def _move(self, row: int, queue: int, detail: bytes) -> Admission:
+        """New places of a workload that holds its quota; the rest of its assignment stays (TP-1510)."""
+        state = self._state
+        record = state.rows.by_row[row]
+        assert record is not None and record.admission is not None
+        name, before = record.admission
+        found = {one.name: one for one in state.reader.pod_sets(detail, True)}
+        pod_sets = tuple(
+            one._replace(placement=new.placement or one.placement, delayed=new.delayed)
+            if (new := found.get(one.name)) is not None
+            else one
+            for one in before
+        )
+        record.admission = (name, pod_sets)
+        decided = tuple(one for one in pod_sets if one.name in found)
+        return Admission(record.key, name, decided, ())
+
+    def _preemptions(self, rows: list[tuple[int, int, int, int]]) -> list[Preemption]:
+        # one expression for all: a cycle may issue thousands, and a call for each would cost more than the search
+        keys, queues = self._state.rows.keys, self._state.by_row
+        return [
+            Preemption(keys[victim], queues[queue].name, PREEMPTION_REASONS[reason], keys[preemptor])
+            for victim, queue, reason, preemptor in rows
+        ]
+
+    def _admission(self, row: int, queue: int, detail: bytes, places: bool) -> Admission:
         state = self._state
         record = state.rows.by_row[row]
         entry = state.by_row[queue]
         assert record is not None
-        pod_sets = state.reader.pod_sets(detail)
+        pod_sets = state.reader.pod_sets(detail, places)
         record.state = ASSUMED
         record.admission = (entry.name, pod_sets)
         self._intake.accounts.charge(record, queue)

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kueue_fast.api import topology_assignment
 from kueue_fast.api.kueue import Admission, Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
-from kueue_fast.arrays.decisions import PodSetAssignment
+from kueue_fast.arrays.decisions import Placement, PodSetAssignment
 from kueue_fast.arrays.layouts import Layout
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Facts, Record
 from kueue_fast.engine.local_queue_accounts import LocalQueueAccounts
+from kueue_fast.engine.places import Places
+from kueue_fast.engine.second_pass import SecondPassQueue
+from kueue_fast.engine.slices import REPLACEMENT, Slices
 from kueue_fast.engine.state import State
-from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.errors import InputError
 from kueue_fast.model import conditions, times
 from kueue_fast.model.quantities import request_value
 
-REPLACEMENT = "kueue.x-k8s.io/workload-slice-replacement-for"
 _TELLING = frozenset((REPLACEMENT, conditions.ADMISSION_GATED_BY, conditions.PRIORITY_BOOST))
 """Annotations that scheduling reads."""
 _QUIET = frozenset((conditions.QUOTA_RESERVED, conditions.ADMITTED))
@@ -51,12 +54,14 @@ class Intake:
     def __init__(self, state: State) -> None:
         self._state = state
         self.accounts = LocalQueueAccounts(state)
+        self._places = Places(state)
+        self._slices = Slices(state.tables, state.rows.records)
+        self.second_pass = SecondPassQueue()
         gates = state.gates
         self._gated_by = gates.enabled("AdmissionGatedBy")
         self._boost = gates.enabled("PriorityBoost")
         self._sort_by_priority = gates.enabled("PrioritySortingWithinCohort")
         self._hashing = gates.enabled("SchedulingEquivalenceHashing")
-        self._slices = gates.enabled("ElasticJobsViaWorkloadSlices")
         pods_ready = state.configuration.wait_for_pods_ready
         strategy = pods_ready.requeuing_strategy if pods_ready else None
         self._find_layout = state.layouts.find
@@ -67,6 +72,10 @@ class Intake:
         """A Workload was created or changed. Raises InputError naming what cannot be read; nothing is changed then."""
         try:
             self._upsert(workload)
+            status = workload.status
+            if status is not None and status.admission is not None:
+                key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
+                self.second_pass.offer(key, workload, 0, self._state.now_ns)
         except ValueError as error:
             name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
             raise InputError(str(error), object=name) from error
@@ -145,13 +154,12 @@ class Intake:
         if annotations and not _TELLING.isdisjoint(annotations):
             return False
         layout = self._find_layout(workload, namespace)
-        if layout.asks_topology:
-            return False
         created = metadata.creation_timestamp
         generation = metadata.generation
         facts = Facts(spec.priority or 0, times.parse(created) if created else 0, 0, False, False, generation)
         record = Record(key, namespace, NONE, metadata.uid or "", PENDING, True, layout, facts, entry.number)
         self._add_pending(record, entry.row, entry.namespace, self._shape(layout, facts), generation)
+        self._slices.came(record)
         return True
 
     def _pending(self, record: Record | None, key: str, namespace: str, workload: Workload) -> None:
@@ -160,7 +168,6 @@ class Intake:
             record.late = workload  # the reservation is on its way, unless it cannot be written
             return
         layout = state.layouts.find(workload, namespace)
-        self._check_supported(workload, layout)
         facts = self.facts(workload)
         name = workload.spec.queue_name or ""
         entry = state.local_queues.get((namespace, name))
@@ -182,6 +189,7 @@ class Intake:
                 state.tables.pending.remove(record.row)
                 changed = True
         state.rows.write_pending(record, layout, queue, local_queue, facts, self._shape(layout, facts))
+        self._slices.write(record, workload.metadata.annotations)
         if state.tables.scheduler.preemption_gates or workload.metadata.generation:
             state.tables.workloads.mark_pending(
                 record.row, workload.metadata.generation or 0, conditions.has_closed_preemption_gate(workload)
@@ -220,15 +228,6 @@ class Intake:
         if evicted is None and requeued is None and not closed:
             return workload.metadata.generation
         return workload.metadata.generation, closed, evicted, requeued
-
-    def _check_supported(self, workload: Workload, layout: Layout) -> None:
-        annotations = workload.metadata.annotations
-        if self._slices and annotations and REPLACEMENT in annotations:
-            self._state.layouts.drop_unused(layout)
-            raise Unsupported("elastic jobs (workload slices) come in a later version")
-        if layout.asks_topology:
-            self._state.layouts.drop_unused(layout)
-            raise Unsupported("topology-aware scheduling comes in a later version")
 
     def _place_anew(self, record: Record) -> None:
         """Rebuild the row of a workload whose slots held a reservation, and queue it, whatever its class (QC-136)."""
@@ -320,6 +319,7 @@ class Intake:
             if scaled_down:
                 self._request_retry(record, NONE)
         state.rows.write_reserved(record, workload, layout, local_queue, facts)
+        self._slices.write(record, workload.metadata.annotations)
         record.state = reached
         record.admission = signature
         record.late = None
@@ -377,7 +377,16 @@ class Intake:
                     field=f"$.status.admission.podSetAssignments[{number}].resourceUsage",
                 ) from error
             count = full.get(one.name, 0) if one.count is None else one.count
-            found.append(PodSetAssignment(one.name, count, one.flavors or {}, usage))
+            placement = None
+            if one.topology_assignment:
+                at = f"$.status.admission.podSetAssignments[{number}].topologyAssignment"
+                levels, domains = topology_assignment.decode(one.topology_assignment, at)
+                placement = Placement(levels, tuple(domains))
+            found.append(
+                PodSetAssignment(
+                    one.name, count, one.flavors or {}, usage, placement, one.delayed_topology_request
+                )
+            )
         scaled = {one.name: full[one.name] for one in found if full.get(one.name, one.count) < one.count}
         if scaled:
             # fewer pods than were admitted hold less: such a change is one of the admission (QC-62)
@@ -395,8 +404,13 @@ class Intake:
             self._state.unbooked.setdefault(record.admission[0], set()).add(record.key)
             return
         self._state.tree.refresh()
+        self._places.write(record)
         self._state.tables.scheduler.book(record.row, queue.row)
         self.accounts.booked(record)
+
+    def place_bookings(self, flavor: str) -> None:
+        """A flavor may have a tree now, and workloads that waited for it."""
+        self._places.flavor_came(flavor)
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""
@@ -406,7 +420,8 @@ class Intake:
             return
         state.tree.refresh()
         self.accounts.releasing(record)
-        self._state.tables.scheduler.release(record.row)
+        state.unplaced.discard(record.key)
+        state.tables.scheduler.release(record.row)
 
     # --- ends
 
@@ -420,9 +435,11 @@ class Intake:
         state = self._state
         row = state.tables.workloads.reserved_in[record.row]
         self.release(record)
+        self.second_pass.forget(record.key)
         self.accounts.void(record)
         state.tables.pending.remove(record.row)
         self._request_retry(record, row)
+        self._slices.remove(record)
         state.rows.remove(record)
 
     def _request_retry(self, record: Record, reserved_in: int) -> None:

@@ -6,28 +6,28 @@ from kueue_fast.api.core import LimitRange, RuntimeClass
 from kueue_fast.api.kueue import AdmissionCheck, ResourceFlavor, ResourceFlavorSpec
 from kueue_fast.engine.activity import flavors_of
 from kueue_fast.engine.intake import Intake
+from kueue_fast.engine.queue_topology import write_topology
 from kueue_fast.engine.queues import Queues
 from kueue_fast.engine.state import State
-from kueue_fast.errors import Unsupported
+from kueue_fast.engine.topologies import Topologies
 
 
 class Inventory:
     """Keeps flavors and checks, and looks again at the queues that a change concerns."""
 
-    def __init__(self, state: State, queues: Queues, intake: Intake) -> None:
+    def __init__(self, state: State, queues: Queues, intake: Intake, topologies: Topologies) -> None:
         self._state = state
         self._queues = queues
         self._intake = intake
+        self._topologies = topologies
 
     def upsert_flavor(self, flavor: ResourceFlavor) -> None:
-        """A ResourceFlavor was created or changed. Raises Unsupported for one with a topology."""
+        """A ResourceFlavor was created or changed."""
         state = self._state
         name = flavor.metadata.name
-        spec = flavor.spec or ResourceFlavorSpec()
-        if spec.topology_name and state.gates.enabled("TopologyAwareScheduling"):
-            raise Unsupported("topology-aware scheduling comes in a later version")
         before = state.classes.flavors.get(name)
         state.classes.set_flavor(name, flavor)
+        self._topologies.set_flavor(name, flavor.spec or ResourceFlavorSpec())
         woken = self._queues.refresh_activity(state.cluster_queues.values())
         users = woken
         if before is not None and before.spec != flavor.spec:
@@ -38,6 +38,7 @@ class Inventory:
     def delete_flavor(self, name: str) -> None:
         """A ResourceFlavor is gone: ClusterQueues that name it become inactive."""
         self._state.classes.set_flavor(name, None)
+        self._topologies.set_flavor(name, None)
         self._queues.refresh_activity(self._state.cluster_queues.values())
 
     def set_check(self, name: str, check: AdmissionCheck | None) -> None:
@@ -47,6 +48,9 @@ class Inventory:
             state.checks.pop(name, None)
         else:
             state.checks[name] = check
+        for entry in state.cluster_queues.values():
+            if any(rule.name == name for rule in entry.rules):
+                write_topology(state, entry)
         for entry in self._queues.refresh_activity(state.cluster_queues.values()):
             state.retries.request(entry.row, state.now_ns)
 

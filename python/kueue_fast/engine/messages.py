@@ -5,7 +5,7 @@ The facts are upstream's, and so are the words that people and tools search for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
@@ -14,10 +14,18 @@ from kueue_fast.arrays.decisions import (
     NOT_ELIGIBLE,
     NOT_NOMINATED,
     UNDECLARED_RESOURCE,
+    NO_TOPOLOGY_FLAVOR,
+    OTHER_FLAVOR_OF_SLICE,
+    SEVERAL_TOPOLOGIES,
+    TOPOLOGY_ONLY,
+    TOPOLOGY_UNKNOWN,
+    TOPOLOGY_UNSUPPORTED,
+    LEVEL_MISSING,
     Reason,
 )
 from kueue_fast.arrays.layouts import Layout, pods_of_group
 from kueue_fast.arrays.templates import PodClasses
+from kueue_fast.model import topology_messages
 from kueue_fast.model.flavor_match import FlavorMatchError
 from kueue_fast.model.quantities import format_amount, format_quantity
 
@@ -62,6 +70,17 @@ def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses) -
     )
 
 
+_TOPOLOGY_WORDS: Mapping[int, Callable[[str], str]] = {
+    NO_TOPOLOGY_DATA: lambda _: topology_messages.NO_CACHE,
+    NO_TOPOLOGY_FLAVOR: lambda _: topology_messages.NO_FLAVOR,
+    SEVERAL_TOPOLOGIES: lambda _: "more than one TAS flavor assigned",
+    TOPOLOGY_UNSUPPORTED: topology_messages.no_support,
+    TOPOLOGY_ONLY: topology_messages.only_topology,
+    TOPOLOGY_UNKNOWN: topology_messages.not_cached,
+    LEVEL_MISSING: topology_messages.lacks_level,
+}
+
+
 def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
     """One reason in words."""
     resource, flavor = reason.resource, reason.flavor
@@ -73,8 +92,8 @@ def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
             return classes.why_not(flavor, pods)
         except FlavorMatchError as error:
             return str(error)
-    if reason.code == NO_TOPOLOGY_DATA:
-        return "workload requires Topology, but there is no TAS cache information"
+    if reason.code in _TOPOLOGY_WORDS:
+        return _TOPOLOGY_WORDS[reason.code](flavor)
     if reason.code == NOT_NOMINATED:
         return (
             f"skipping flavor {flavor} as it is not found in the nomination mapping for resource {resource}"
@@ -85,5 +104,8 @@ def reason_text(reason: Reason, layout: Layout, classes: PodClasses) -> str:
             f"({format_amount(resource, reason.first)}) + current podset request "
             f"({format_quantity(resource, reason.second)}) > maximum capacity ({format_amount(resource, reason.third)})"
         )
+    if reason.code == OTHER_FLAVOR_OF_SLICE:
+        other = "" if reason.first < 0 else classes.tables.flavor_names[reason.first]
+        return f"could not assign {flavor} flavor since the original workload is assigned: {other}"
     missing = format_amount(resource, reason.first)
     return f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"

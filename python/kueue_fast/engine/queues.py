@@ -23,6 +23,7 @@ from kueue_fast.arrays.workloads import PENDING, Record
 from kueue_fast.engine.activity import activity, flavors_of, rules_of, stopped
 from kueue_fast.engine.admission_fair_sharing import USAGE_BASED
 from kueue_fast.engine.intake import Intake
+from kueue_fast.engine.queue_topology import write_topology
 from kueue_fast.engine.state import ClusterQueueEntry, LocalQueueEntry, State
 from kueue_fast.errors import InputError
 from kueue_fast.model.quantities import as_double
@@ -69,9 +70,7 @@ class Queues:
         scope = spec.admission_scope
         usage_based = state.fairness is not None and scope is not None and scope.admission_mode == USAGE_BASED
         state.tables.flavors.usage_based[row] = usage_based
-        # upstream counts a ClusterQueue without flavors as one whose flavors all have topologies (QP-917)
-        topology_only = state.gates.enabled("TopologyAwareScheduling") and not flavors_of(spec)
-        state.tables.flavors.topology_only[row] = topology_only
+        write_topology(state, entry)
         state.tables.pending.set_usage_based(row, usage_based)
         state.tables.pending.strict[row] = spec.queueing_strategy == "StrictFIFO"
         np.asarray(state.tables.pending.namespace_match)[row] = MISSING
@@ -114,7 +113,7 @@ class Queues:
         woken = []
         turned = set()
         for entry in entries:
-            new = activity(entry.spec, state.classes.flavors, state.checks)
+            new = activity(entry.spec, state.classes.flavors, state.checks, self._missing_topologies(entry))
             if new.active != entry.activity.active:
                 turned.add(entry.name)
             if new.active and not entry.activity.active:
@@ -125,6 +124,19 @@ class Queues:
             self._follow(local for local in state.local_queues.values() if local.cluster_queue in turned)
         state.order_is_stale = True
         return woken
+
+    def _missing_topologies(self, entry: ClusterQueueEntry) -> dict[str, str]:
+        """Topologies that are not there, by the flavors of the ClusterQueue that name them (TP-507)."""
+        state = self._state
+        if not state.topology_aware:
+            return {}
+        missing = {}
+        for name in flavors_of(entry.spec):
+            flavor = state.classes.flavors.get(name)
+            topology = flavor.spec.topology_name if flavor is not None and flavor.spec is not None else None
+            if topology and not state.topology.exists(name):
+                missing[name] = topology
+        return missing
 
     def _adopt(self, entry: ClusterQueueEntry) -> None:
         """Queue the workloads that waited for this ClusterQueue, and book those that hold its quota (QC-6, QP-216)."""

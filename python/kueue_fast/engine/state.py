@@ -8,10 +8,12 @@ from kueue_fast.api.meta import LabelSelector
 from kueue_fast.arrays.decisions import DecisionReader
 from kueue_fast.arrays.layouts import Layouts
 from kueue_fast.arrays.names import Names
+from kueue_fast.arrays.pod_topology import PodTopologyRows
 from kueue_fast.arrays.quota_tree import QuotaTree
 from kueue_fast.arrays.resource_groups import ResourceGroups
 from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.arrays.templates import PodClasses
+from kueue_fast.arrays.topology import TopologyRows
 from kueue_fast.arrays.workloads import WorkloadRows
 from kueue_fast.engine.activity import READY, Activity
 from kueue_fast.engine.admission_fair_sharing import AdmissionFairness
@@ -63,11 +65,17 @@ class State:
         self.tables = Tables(hashing=gates.enabled("SchedulingEquivalenceHashing"))
         self.tree = QuotaTree(self.tables)
         self.groups = ResourceGroups(self.tables)
-        self.classes = PodClasses(self.tables, resources)
+        self.topology = TopologyRows(
+            self.tables,
+            overlapping=gates.enabled("TASHandleOverlappingFlavors"),
+            prefers_affinity=gates.enabled("TASRespectNodeAffinityPreferred"),
+        )
+        self.pod_topology = PodTopologyRows(self.tables, self.topology)
+        self.classes = PodClasses(self.tables, resources, self.pod_topology)
         self.layouts = Layouts(self.tables, self.classes, reclaimable_pods=gates.enabled("ReclaimablePods"))
         self.rows = WorkloadRows(self.tables, self.layouts)
         self.retries = Retries(self.tables, self.tree)
-        self.reader = DecisionReader(self.tables)
+        self.reader = DecisionReader(self.tables, self.topology)
         self.cluster_queues: dict[str, ClusterQueueEntry] = {}
         self.by_row: dict[int, ClusterQueueEntry] = {}
         self.local_queues: dict[tuple[str, str], LocalQueueEntry] = {}
@@ -84,6 +92,9 @@ class State:
         sharing = configuration.admission_fair_sharing
         if sharing is not None and gates.enabled("AdmissionFairSharing"):
             self.fairness = AdmissionFairness(sharing, self.tables)
+        self.topology_aware = gates.enabled("TopologyAwareScheduling")
+        # workloads whose places could not be booked while their flavors have no tree
+        self.unplaced: set[str] = set()
         self.now_ns = 0
         self.order_is_stale = True
         self._configure(resources)
@@ -98,7 +109,16 @@ class State:
         scheduler.preemption_gates = enabled("ConcurrentAdmission") or enabled(
             "MultiKueueOrchestratedPreemption"
         )
+        scheduler.recompute_for_topology = enabled("TASRecomputeAssignmentWithinSchedulingCycle")
+        scheduler.assigner.placing = enabled("TopologyAwareScheduling")
+        placer = scheduler.placer
+        placer.mixed_profile = enabled("TASProfileMixed")
+        placer.balanced = enabled("TASBalancedPlacement")
+        placer.overlapping = enabled("TASHandleOverlappingFlavors")
+        placer.multi_layer = enabled("TASMultiLayerTopology")
+        placer.prefers_affinity = enabled("TASRespectNodeAffinityPreferred")
         self._configure_preemption()
+        scheduler.assigner.slices = enabled("ElasticJobsViaWorkloadSlices")
         scheduler.assigner.fungibility = enabled("FlavorFungibility")
         scheduler.assigner.partial_admission = enabled("PartialAdmission")
         scheduler.assigner.ignore_undeclared = (
@@ -121,6 +141,11 @@ class State:
         ]
         preemptor.final_share_first = strategies[0] == FINAL_SHARE
         preemptor.initial_share_second = len(strategies) > 1
+
+    def names_topology(self, flavor: str) -> bool:
+        """Whether a ResourceFlavor exists and names a Topology."""
+        known = self.classes.flavors.get(flavor)
+        return known is not None and known.spec is not None and bool(known.spec.topology_name)
 
     def local_queue_number(self, namespace: str, name: str) -> int:
         """Number of a LocalQueue name, whether or not the LocalQueue exists."""

@@ -106,7 +106,8 @@ def reconcile(
 
     `workload` is the job's Workload, None when there is none. `now_ns` is the time in ns since 1970.
 
-    Raises InputError when a priority class does not exist, LookupError when a flavor does not: both are retried live.
+    Raises InputError when a priority class does not exist, or no pod sets can be made of the job, LookupError when
+    a flavor does not exist: all are retried live.
     """
     settings = view.settings
     if not queue_name(job.metadata) and not settings.manage_jobs_without_queue_name:

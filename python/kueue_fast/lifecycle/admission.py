@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from kueue_fast.api.topology_assignment import Domain, encode
 from kueue_fast.api.kueue import Admission, PodSetAssignment, Workload, WorkloadStatus
 from kueue_fast.lifecycle.status import (
     FALSE,
@@ -33,6 +34,7 @@ __all__ = [
     "pending",
     "set_reservation",
     "to_admission",
+    "topologies_of",
     "unset_reservation",
 ]
 
@@ -60,6 +62,22 @@ class PodSetDecision(Protocol):
     @property
     def usage(self) -> Mapping[str, int]:
         """Usage of all its pods by resource."""
+
+
+class PlacedDecision(Protocol):
+    """What the engine says of one pod set's places."""
+
+    @property
+    def name(self) -> str:
+        """Name of the pod set."""
+
+    @property
+    def placement(self) -> tuple[tuple[str, ...], tuple[Domain, ...]] | None:
+        """Level keys, and domains with their pods in order."""
+
+    @property
+    def delayed(self) -> str | None:
+        """`delayedTopologyRequest`."""
 
 
 class Decision(Protocol):
@@ -94,6 +112,22 @@ class PodSetTopology(NamedTuple):
 
 NOWHERE: Final = PodSetTopology()
 NO_TOPOLOGY: Final[Mapping[str, PodSetTopology]] = MappingProxyType({})
+
+
+def topologies_of(
+    pod_sets: Iterable[PlacedDecision], *, by_hostname_prefix: bool = True
+) -> dict[str, PodSetTopology]:
+    """What the engine decided of places, as `to_admission` takes it; pod sets without places are left out.
+
+    `by_hostname_prefix` is the gate TASAssignmentsEncodingByHostnamePrefix.
+    """
+    return {
+        one.name: PodSetTopology(
+            encode(*one.placement, by_hostname_prefix=by_hostname_prefix) if one.placement else b"", one.delayed
+        )
+        for one in pod_sets
+        if one.placement is not None or one.delayed is not None
+    }
 
 
 def to_admission(decision: Decision, topologies: Mapping[str, PodSetTopology] = NO_TOPOLOGY) -> Admission:

@@ -24,6 +24,7 @@ PREEMPTED: Final = "Preempted"
 REQUEUED: Final = "Requeued"
 WAITING_FOR_REPLACEMENT_PODS: Final = "WaitingForReplacementPods"
 
+IS_GROUP_WORKLOAD = "kueue.x-k8s.io/is-group-workload"
 ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 PRIORITY_BOOST: Final = "kueue.x-k8s.io/priority-boost"
 
@@ -148,6 +149,16 @@ def is_admissible(workload: Workload, *, admission_gated_by: bool = True) -> boo
         elif condition.status == _FALSE and condition.type == QUOTA_RESERVED and condition.reason == _ON_HOLD:
             return False
     return True
+
+
+def owned_by_single_pod(workload: Workload) -> bool:
+    """Whether a Workload stands for one pod and ends with it; a group of one pod can get another (TP-1503, TP-1512)."""
+    owners = workload.metadata.owner_references or ()
+    return (
+        len(owners) == 1
+        and (owners[0].kind, owners[0].api_version) == ("Pod", "v1")
+        and (workload.metadata.annotations or {}).get(IS_GROUP_WORKLOAD) != "true"
+    )
 
 
 def has_closed_preemption_gate(workload: Workload) -> bool:

@@ -77,6 +77,15 @@ def main_level(
     return levels[-1] if implied else None
 
 
+def level_without_slices(
+    request: PodSetTopologyRequest | None, levels: Sequence[str], implied: bool = False
+) -> str | None:
+    """The main level if the request had no slices: a replacement may have to leave them away. Source: TP-1506."""
+    if request is not None and is_slice_only(request):
+        return levels[-1] if request.unconstrained or implied else None
+    return main_level(request, levels, implied)
+
+
 def has_levels(request: PodSetTopologyRequest | None, levels: Sequence[str]) -> bool:
     """Whether a Topology has all levels that an explicit request names, its main level among them. Source: TP-603."""
     return main_level(request, levels) in levels and all(

@@ -21,14 +21,17 @@ import msgspec
 
 from kueue_fast.api.configuration import Configuration, load_configuration
 from kueue_fast.api.decode import decode_object
-from kueue_fast.api.kueue import Workload, WorkloadStatus
+from kueue_fast.api.core import NodeStatus
+from kueue_fast.api.kueue import PodSetAssignment, UnhealthyNode, Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
+from kueue_fast.api.topology_assignment import decode
 from kueue_fast.engine import Engine
-from kueue_fast.engine.decisions import Preemption
+from kueue_fast.engine.decisions import Admission, Eviction, Preemption
 from kueue_fast.errors import InputError, Unsupported
-from kueue_fast.lifecycle.admission import admitted
-from kueue_fast.lifecycle.eviction import preempted, stopped
+from kueue_fast.lifecycle.admission import admitted, topologies_of
+from kueue_fast.lifecycle.eviction import evicted, preempted, stopped
 from kueue_fast.model import conditions, times
+from kueue_fast.model.placements import has_placement_on, placements
 from kueue_fast.sim.conformance_scope import unsupported_part
 
 __all__ = ["CycleTimer", "replay"]
@@ -116,11 +119,11 @@ class _World:
         self._engine.delete(old.KIND, old.metadata.namespace or "", old.metadata.name, self._now)
         self._signal(old.KIND)
 
-    def _finish(self, name: str) -> None:
+    def _finish(self, name: str, reason: str = "Succeeded") -> None:
         workload = self._existing(f"Workload/{name}", "finish")
         status = workload.status or WorkloadStatus()
         changed = list(status.conditions or ())
-        finished = Condition(type=conditions.FINISHED, status="True", reason="Succeeded", message="done")
+        finished = Condition(type=conditions.FINISHED, status="True", reason=reason, message="done")
         conditions.set_condition(changed, finished, times.format(self._now))
         status = msgspec.structs.replace(status, conditions=changed)
         self._put(f"Workload/{name}", msgspec.structs.replace(workload, status=status))
@@ -147,6 +150,9 @@ class _World:
         """Carries out the changes of `step`, then cycles until nothing moves."""
         self._now = max(self._now, times.parse(EPOCH) + step["at"] * SECOND)
         self._let_stop(step.get("stopped") or 0)
+        failed = step.get("failed") or ()
+        for name in failed:
+            self._fail(name)
         for name in step.get("finish") or ():
             self._stopping.discard(name)
             self._finish(name)
@@ -157,13 +163,15 @@ class _World:
         for manifest in step.get("create") or ():
             self.create(manifest)
 
+        if failed:
+            self._now += 2 * SECOND  # the second pass is due then
         limit = step.get("maxCycles") or MOST_CYCLES
         cycles: list[dict[str, Any]] = []
         idle = 0
         while len(cycles) < limit and idle < MOST_IDLE:
             before = self._fingerprint()
             self._engine.flush(self._now, all=True)
-            if not self._engine.has_heads():
+            if not self._engine.has_heads(self._now):
                 break
             cycle = self._cycle()
             cycles.append(cycle)
@@ -184,28 +192,43 @@ class _World:
         if timer:
             timer.spent_ns += timer.clock() - start
             timer.cycles += 1
-        if any((cycle.evicted, cycle.replaced, cycle.moved)):
-            raise Unsupported("evictions other than preemption are not replayed yet")
         decided = []
         for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
-            reference = f"Workload/{admission.workload}"
-            workload = admitted(self._objects[reference], admission, self._now)
-            self._put(reference, workload)
-            decided.append(_admission(workload))
-        evictions = self._evict(cycle.preempted)
-        result = {"admitted": decided, "preempted": evictions}
+            decided.append(self._admit(admission))
+        moved = [self._admit(one) for one in sorted(cycle.moved, key=lambda one: one.workload)]
+        replaced = sorted(one.workload for one in cycle.replaced)
+        for name in replaced:
+            self._finish(name, "WorkloadSliceReplaced")
+        preemptions, evictions = self._evict(cycle.preempted, cycle.evicted)
+        result = {"admitted": decided, "moved": moved, "replaced": replaced, "preempted": preemptions, "evicted": evictions}
         return {key: value for key, value in result.items() if value}
 
-    def _evict(self, preemptions: Sequence[Preemption]) -> list[dict[str, str]]:
+    def _admit(self, admission: Admission) -> dict[str, Any]:
+        reference = f"Workload/{admission.workload}"
+        workload = admitted(
+            self._objects[reference], admission, self._now, topologies=topologies_of(admission.pod_sets)
+        )
+        self._put(reference, workload)
+        return _admission(workload)
+
+    def _evict(
+        self, preemptions: Sequence[Preemption], evictions: Sequence[Eviction]
+    ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
         """Victims stop a second apart, by name, or are only seen as evicted where they take their time."""
         decided_at = self._now
         self._now += SECOND
-        by_name = sorted(preemptions, key=lambda preemption: preemption.workload)
+        by_name: list[Preemption | Eviction] = sorted(
+            [*preemptions, *evictions], key=lambda eviction: eviction.workload
+        )
         for number, preemption in enumerate(by_name):
             if number:
                 self._now += SECOND
             reference = f"Workload/{preemption.workload}"
-            workload = preempted(self._objects[reference], preemption.reason, "Preempted", decided_at)
+            before = self._objects[reference]
+            if isinstance(preemption, Eviction):
+                workload = evicted(before, preemption.reason, preemption.message, decided_at)
+            else:
+                workload = preempted(before, preemption.reason, "Preempted", decided_at)
             _date_eviction(workload, self._now)
             if self._slow:
                 self._stopping.add(preemption.workload)
@@ -214,7 +237,39 @@ class _World:
             self._put(reference, workload)
             # the corpus lets every workload that is seen with its reservation signal, not only those that lose it
             self._engine.retry(preemption.workload)
-        return [{"workload": one.workload, "reason": one.reason} for one in by_name]
+        return (
+            [{"workload": one.workload, "reason": one.reason} for one in by_name if isinstance(one, Preemption)],
+            [{"workload": one.workload, "reason": one.reason} for one in by_name if isinstance(one, Eviction)],
+        )
+
+    def _fail(self, name: str) -> None:
+        """A Node is not ready any more, and the workloads that have pods on it say so."""
+        node = self._existing(f"Node/{name}", "failure")
+        status = node.status or NodeStatus()
+        changed = [
+            msgspec.structs.replace(one, status="False") if one.type == "Ready" else one
+            for one in status.conditions or ()
+        ]
+        self._put(
+            f"Node/{name}",
+            msgspec.structs.replace(node, status=msgspec.structs.replace(status, conditions=changed)),
+        )
+        for reference in sorted(self._objects):
+            workload = self._objects[reference]
+            if isinstance(workload, Workload) and has_placement_on(placements(workload), name):
+                self._mark_unhealthy(reference, workload, name)
+
+    def _mark_unhealthy(self, reference: str, workload: Workload, node: str) -> None:
+        status = workload.status
+        if status is None or not conditions.is_true(status.conditions, conditions.QUOTA_RESERVED):
+            return
+        if conditions.is_true(status.conditions, conditions.FINISHED):
+            return
+        nodes = [*(status.unhealthy_nodes or ()), UnhealthyNode(name=node)]
+        self._objects[reference] = msgspec.structs.replace(
+            workload, status=msgspec.structs.replace(status, unhealthy_nodes=nodes)
+        )
+        self._engine.upsert(self._objects[reference], self._now)
 
     def _let_stop(self, number: int) -> None:
         """The first `number` evicted workloads by name have stopped; all of them for -1."""
@@ -291,18 +346,27 @@ def _admission(workload: Workload) -> dict[str, Any]:
     status = workload.status
     assert status is not None
     assert status.admission is not None
-    pod_sets = [
-        {
-            "name": pod_set.name,
-            "count": pod_set.count or 0,
-            "flavors": dict(sorted((pod_set.flavors or {}).items())),
-            "usage": dict(sorted((pod_set.resource_usage or {}).items())),
-        }
-        for pod_set in status.admission.pod_set_assignments or ()
-    ]
+    pod_sets = [_pod_set(pod_set) for pod_set in status.admission.pod_set_assignments or ()]
     return {
         "workload": f"{workload.metadata.namespace}/{workload.metadata.name}",
         "clusterQueue": status.admission.cluster_queue,
         "podSets": pod_sets,
         "admitted": conditions.is_true(status.conditions, conditions.ADMITTED),
     }
+
+
+def _pod_set(assignment: PodSetAssignment) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": assignment.name,
+        "count": assignment.count or 0,
+        "flavors": dict(sorted((assignment.flavors or {}).items())),
+        "usage": dict(sorted((assignment.resource_usage or {}).items())),
+    }
+    if assignment.delayed_topology_request == "Pending":
+        entry["delayedTopology"] = True
+    if assignment.topology_assignment:
+        levels, domains = decode(assignment.topology_assignment)
+        entry["levels"] = list(levels)
+        if domains:
+            entry["topology"] = [{"values": list(values), "count": count} for values, count in domains]
+    return entry

@@ -1,0 +1,110 @@
+"""The second pass: workloads that hold their quota and wait for places. Source: TP-1501, TP-1601..1604, QC-51."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, NamedTuple
+
+from kueue_fast.api.kueue import Workload
+from kueue_fast.arrays.decisions import DELAYS
+from kueue_fast.arrays.workloads import Record
+from kueue_fast.engine.decisions import Eviction
+from kueue_fast.engine.state import State
+from kueue_fast.model import conditions
+from kueue_fast.model.placements import placements
+from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
+
+class Waiting(NamedTuple):
+    """A workload that comes again."""
+
+    workload: Workload
+    """As it was when it was queued: upstream decides by that state."""
+    iteration: int
+
+
+class SecondPassQueue:
+    """Workloads by key: first they wait for their delay, then for the next cycle."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[int, int, str]] = []
+        self._waiting: dict[str, tuple[int, Waiting]] = {}
+        self._ready: dict[str, Waiting] = {}
+        self._offers = 0
+
+    def offer(self, key: str, workload: Workload, iteration: int, now_ns: int) -> bool:
+        """Queue a workload, if it needs it and does not wait for its delay already; returns whether it was queued."""
+        if not needs_second_pass(workload, placements(workload)):
+            if iteration > 0:
+                self.forget(key)
+            return False
+        if key in self._waiting:
+            return False
+        self._offers += 1
+        self._waiting[key] = (self._offers, Waiting(workload, iteration + 1))
+        heapq.heappush(self._due, (now_ns + wait_ns(iteration + 1), self._offers, key))
+        return True
+
+    def forget(self, key: str) -> None:
+        """The workload is gone, or needs no second pass any more."""
+        self._waiting.pop(key, None)
+        self._ready.pop(key, None)
+
+    def advance(self, now_ns: int) -> bool:
+        """Let those whose delay is over wait for a cycle; returns whether any waits for one."""
+        while self._due and self._due[0][0] <= now_ns:
+            _, number, key = heapq.heappop(self._due)
+            waiting = self._waiting.get(key)
+            if waiting is not None and waiting[0] == number:
+                del self._waiting[key]
+                self._ready[key] = waiting[1]
+        return bool(self._ready)
+
+    def next_due(self) -> int | None:
+        """When the next delay is over, ns since the epoch, or None."""
+        while self._due and self._waiting.get(self._due[0][2], (None,))[0] != self._due[0][1]:
+            heapq.heappop(self._due)
+        return self._due[0][0] if self._due else None
+
+    def take(self) -> list[tuple[str, Waiting]]:
+        """All that are ready, in order of their keys; upstream takes them in random order."""
+        ready, self._ready = sorted(self._ready.items()), {}
+        return ready
+
+
+def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
+    """The eviction of a workload for which there was no place instead of a failed node's (TP-1509)."""
+    nodes = ",".join(node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ())
+    message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
+    key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
+    return Eviction(key, cluster_queue, "NodeFailures", message)
+
+
+def entry(state: State, record: Record, workload: Workload) -> tuple[Any, ...]:
+    """What the kernel's SecondPass takes of a workload."""
+    assert record.admission is not None and record.layout is not None
+    by_name = {one.name: one for one in record.admission[1]}
+    names = record.layout.names
+    flavor, resource = state.tables.flavor, state.tables.resource
+    pod_sets = []
+    holds = []
+    flavors: dict[str, None] = {}
+    for number, name in enumerate(names):
+        one = by_name.get(name)
+        if one is None:
+            pod_sets.append((0, 0))
+            continue
+        pod_sets.append((one.count, DELAYS.index(one.delayed) if one.delayed in DELAYS else 0))
+        for held, of in one.flavors.items():
+            flavors[of] = None
+            holds.append((number, resource(held), flavor(of), one.usage.get(held, 0)))
+    unhealthy = (workload.status.unhealthy_nodes if workload.status else None) or ()
+    places = [
+        (flavor(name), state.topology.place(name, [node.name]))
+        for node in unhealthy
+        for name in flavors
+        if state.topology.exists(name)
+    ]
+    enabled = state.gates.enabled
+    fast = enabled("TASFailedNodeReplacementFailFast") and loses_node(workload, placements(workload))
+    keep = enabled("SkipReassignmentForPodOwnedWorkloads") and conditions.owned_by_single_pod(workload)
+    return record.row, keep, fast, pod_sets, holds, places

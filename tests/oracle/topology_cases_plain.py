@@ -1,0 +1,276 @@
+"""Placements of single pod sets without slices, and of several one after the other.
+
+Rewritten from the tables of Kueue's own tests (topology of one flavor), and added to where the rules have corners.
+"""
+
+from tests.oracle.topology_table import Case
+
+CASES = {
+    "the largest block, then the tightest that takes the rest": Case(
+        "block",
+        "b1=2 b2=1 b3=4",
+        ("main:5 preferred=block",),
+        want={"main": "b2:1 b3:4"},
+    ),
+    "preferred blocks are filled in order of size until all pods stand": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:6 preferred=block",),
+        want={"main": "b1/r1:1 b1/r2:3 b2/r2:2"},
+    ),
+    "all blocks together are too small": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:10 preferred=block",),
+        want_failure="main 7/10 pods, 4 leaves",
+    ),
+    "of equal blocks the lowest values win": Case(
+        "block rack host",
+        "b1/r1/x3=1 b1/r1/x5=1 b1/r2/x1=1 b1/r2/x6=1 b2/r1/x2=1 b2/r1/x4=1 b2/r2/x7=1 b2/r2/x8=1",
+        ("main:4 required=block",),
+        want={"main": "x3:1 x5:1 x1:1 x6:1"},
+    ),
+    "the racks of one block": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:4 required=block",),
+        want={"main": "b1/r1:1 b1/r2:3"},
+    ),
+    "one pod takes the tightest block, not the largest": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:1 required=block",),
+        want={"main": "b2/r1:1"},
+    ),
+    "a pod larger than any leaf: cpu limits every leaf": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:1 cpu=4 required=block",),
+        want_failure='main 0/1 pods, 4 leaves, resource "cpu" 4',
+    ),
+    "a required block does not spill over into the next": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:5 required=block",),
+        want_failure="main 4/5 pods, 4 leaves",
+    ),
+    "one host that takes all rather than two": Case(
+        "block rack host",
+        "b1/r1/x1=1 b1/r1/x3=2 b1/r1/x5=1",
+        ("main:2 required=block",),
+        want={"main": "x3:2"},
+    ),
+    "a required host: the tightest, the lowest of equals": Case(
+        "block rack host",
+        "b1/r1/x3=1 b1/r2/x1=1 b1/r2/x5=1 b1/r2/x6=1 b2/r1/x2=1 b2/r2/x4=2",
+        ("main:1 required=host",),
+        want={"main": "x3:1"},
+    ),
+    "fewest racks come before fewest hosts": Case(
+        "block rack host",
+        "b1/r1/x3=2 b1/r2/x5=2 b1/r3/x1=1 b1/r3/x2=1 b1/r3/x4=1 b1/r3/x6=1",
+        ("main:4 required=block",),
+        want={"main": "x1:1 x2:1 x4:1 x6:1"},
+    ),
+    "a preferred rack climbs to the one block that takes all": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:4 preferred=rack",),
+        want={"main": "b1/r1:1 b1/r2:3"},
+    ),
+    "a preferred rack climbs to the top and spreads there": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:6 preferred=rack",),
+        want={"main": "b1/r1:1 b1/r2:3 b2/r2:2"},
+    ),
+    "the one rack with room for all": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:3 required=rack",),
+        want={"main": "b1/r2:3"},
+    ),
+    "the tightest rack with room for all": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:2 required=rack",),
+        want={"main": "b2/r2:2"},
+    ),
+    "one pod takes the tightest rack": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:1 required=rack",),
+        want={"main": "b1/r1:1"},
+    ),
+    "no rack has room for all": Case(
+        "block rack",
+        "b1/r1=1 b1/r2=3 b2/r1=1 b2/r2=2",
+        ("main:4 required=rack",),
+        want_failure="main 3/4 pods, 4 leaves",
+    ),
+    "equal hosts: the lowest name": Case(
+        "block rack host",
+        "b1/r1/x1=1 b1/r1/x2=1",
+        ("main:1 required=host",),
+        want={"main": "x1:1"},
+    ),
+    "unconstrained pods start on the fullest hosts": Case(
+        "block rack host",
+        "b1/r1/x1=1 b1/r1/x3=4 b1/r1/x5=1 b2/r1/x2=1 b2/r1/x6=2",
+        ("main:6 unconstrained",),
+        want={"main": "x1:1 x3:1 x5:1 x2:1 x6:2"},
+    ),
+    "an implied request places like an unconstrained one": Case(
+        "block rack host",
+        "b1/r1/x1=1 b1/r1/x3=4 b1/r1/x5=1 b2/r1/x2=1 b2/r1/x6=2",
+        ("main:6 implied",),
+        want={"main": "x1:1 x3:1 x5:1 x2:1 x6:2"},
+    ),
+    "one unconstrained pod takes a host with the least room": Case(
+        "block rack host",
+        "b1/r1/x3=1 b1/r2/x1=1 b1/r2/x5=1 b1/r2/x6=1 b2/r1/x2=1 b2/r2/x4=2",
+        ("main:1 unconstrained",),
+        want={"main": "x3:1"},
+    ),
+    "the second pod set finds what the first has left": Case(
+        "block",
+        "b1=2 b2=2 b3=2",
+        (
+            "podset1:3 preferred=block",
+            "podset2:3 preferred=block",
+        ),
+        want={"podset1": "b1:2 b2:1", "podset2": "b2:1 b3:2"},
+    ),
+    "pods of the first pod set count against the pods a host takes": Case(
+        "host",
+        "x1=2,pods:1",
+        (
+            "one:1 required=host",
+            "two:1 required=host",
+        ),
+        want={"one": "x1:1"},
+        want_failure='two 0/1 pods, 1 leaves, resource "pods" 1',
+    ),
+    "an unconstrained pod set fills up where the first has settled": Case(
+        "block rack host",
+        "b1/r1/x3=10 b1/r2/x1=10 b1/r2/x5=10 b1/r2/x6=10 b2/r1/x2=10 b2/r2/x4=20",
+        (
+            "podset1:8 required=block",
+            "podset2:2 unconstrained",
+        ),
+        want={"podset1": "x2:8", "podset2": "x2:2"},
+    ),
+    "a refusal of one pod set does not leak into the next": Case(
+        "host",
+        "x1=4!1|nodeSelector x2=4!1|nodeSelector",
+        (
+            "ps1:1 implied",
+            "ps2:1 implied",
+        ),
+        want={"ps1": "x1:1"},
+        want_failure="ps2 0/1 pods, 2 leaves, nodeSelector 2",
+    ),
+    "use is taken off what is free": Case(
+        "block rack",
+        "b1/r1=1-1 b1/r2=1-1 b2/r1=1 b2/r2=1",
+        ("main:1 required=rack",),
+        want={"main": "b2/r1:1"},
+    ),
+    "use of a sibling flavor counts on a shared host": Case(
+        "block host",
+        "b1/x1=1-1 b1/x2=1",
+        ("main:1 required=host",),
+        want={"main": "x2:1"},
+    ),
+    "the number of pods is a limit of its own": Case(
+        "host",
+        "x3=0,pods:8",
+        ("main:9 cpu=0 required=host",),
+        want_failure="main 8/9 pods, 1 leaves",
+    ),
+    "a node that takes no pods": Case(
+        "host",
+        "x3=700,pods:0",
+        ("main:1 cpu=300 required=host",),
+        want_failure='main 0/1 pods, 1 leaves, resource "pods" 1',
+    ),
+    "pods outside of TAS leave too little": Case(
+        "host",
+        "x3=400",
+        ("main:1 cpu=600 required=host",),
+        want_failure='main 0/1 pods, 1 leaves, resource "cpu" 1',
+    ),
+    "of two resources that give nothing the first by name is named": Case(
+        "host",
+        "x1=500,gpu:0",
+        ("main:1 cpu=1000 gpu=1 required=host",),
+        want_failure='main 0/1 pods, 1 leaves, resource "cpu" 1',
+    ),
+    "taints count before selectors, selectors before resources": Case(
+        "host",
+        'x1=1000!taint "key=value:NoSchedule" x2=1000!nodeSelector x3=2000!nodeSelector x4=100',
+        ("main:1 cpu=1000 required=host",),
+        want_failure='main 0/1 pods, 4 leaves, nodeSelector 2, resource "cpu" 1, taint "key=value:NoSchedule" 1',
+    ),
+    "a host that the selector excludes": Case(
+        "host",
+        "x3=1!nodeSelector x5=1",
+        ("main:1 required=host",),
+        want={"main": "x5:1"},
+    ),
+    "a taint that is not tolerated": Case(
+        "host",
+        'x3=1!taint "gpu=present:NoSchedule"',
+        ("main:1 required=host",),
+        want_failure='main 0/1 pods, 1 leaves, taint "gpu=present:NoSchedule" 1',
+    ),
+    "the score comes before the tighter fit": Case(
+        "host",
+        "x1=8 x2=2~10",
+        ("main:1 preferred=host",),
+        want={"main": "x2:1"},
+        gates=("prefers_affinity",),
+    ),
+    "a required rack with the best score is too small": Case(
+        "rack host",
+        "r1/x1=2~10 r2/x2=4 r2/x3=4",
+        ("main:4 required=rack",),
+        want={"main": "x2:4"},
+        gates=("prefers_affinity",),
+    ),
+    "preferred pods climb rather than split, and start at the best score": Case(
+        "rack switch host",
+        "r1/s1/x1=2~10 r1/s2/x2=4",
+        ("main:4 preferred=switch",),
+        want={"main": "x1:2 x2:2"},
+        gates=("prefers_affinity",),
+    ),
+    "the highest sum of weights": Case(
+        "block rack host",
+        "b1/r1/x1=1~110 b1/r2/x2=1~10 b2/r1/x3=1~100",
+        ("main:1 preferred=rack",),
+        want={"main": "x1:1"},
+        gates=("prefers_affinity",),
+    ),
+    "required affinity excludes, preferred affinity orders": Case(
+        "rack host",
+        "r1/x1=1!affinity r2/x2=1 r3/x3=1~10",
+        ("main:1 preferred=rack",),
+        want={"main": "x3:1"},
+        gates=("prefers_affinity",),
+    ),
+    "preferred hosts by score, then by room": Case(
+        "host",
+        "x1=2~10 x2=1~10 x3=2 x4=1",
+        ("main:5 preferred=host",),
+        want={"main": "x1:2 x2:1 x3:2"},
+        gates=("prefers_affinity",),
+    ),
+    "unconstrained hosts by score, then the fullest": Case(
+        "host",
+        "x1=2~10 x2=1~10 x3=2 x4=1 x5=1",
+        ("main:5 unconstrained",),
+        want={"main": "x1:2 x2:1 x4:1 x5:1"},
+        gates=("prefers_affinity",),
+    ),
+}
