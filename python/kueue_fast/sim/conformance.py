@@ -200,7 +200,13 @@ class _World:
         for name in replaced:
             self._finish(name, "WorkloadSliceReplaced")
         preemptions, evictions = self._evict(cycle.preempted, cycle.evicted)
-        result = {"admitted": decided, "moved": moved, "replaced": replaced, "preempted": preemptions, "evicted": evictions}
+        result = {
+            "admitted": decided,
+            "moved": moved,
+            "replaced": replaced,
+            "preempted": preemptions,
+            "evicted": evictions,
+        }
         return {key: value for key, value in result.items() if value}
 
     def _admit(self, admission: Admission) -> dict[str, Any]:
@@ -238,8 +244,16 @@ class _World:
             # the corpus lets every workload that is seen with its reservation signal, not only those that lose it
             self._engine.retry(preemption.workload)
         return (
-            [{"workload": one.workload, "reason": one.reason} for one in by_name if isinstance(one, Preemption)],
-            [{"workload": one.workload, "reason": one.reason} for one in by_name if isinstance(one, Eviction)],
+            [
+                {"workload": one.workload, "reason": one.reason}
+                for one in by_name
+                if isinstance(one, Preemption)
+            ],
+            [
+                {"workload": one.workload, "reason": one.reason}
+                for one in by_name
+                if isinstance(one, Eviction)
+            ],
         )
 
     def _fail(self, name: str) -> None:

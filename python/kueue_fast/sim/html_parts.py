@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 OTHER_COLOUR: Final = "#8a8f98"
+FIRST_HUE: Final = 210
 GOLDEN_ANGLE: Final = 137.508
 LIGHTNESS: Final = (46, 62, 36)
 STYLES: Final = {"red": "bad", "green": "good", "yellow": "waits", "cyan": "waits", "magenta": "bad"}
@@ -77,7 +78,7 @@ def number(value: float) -> str:
 
 def colour(index: int) -> str:
     """The n-th colour of a row in which neighbours differ well."""
-    hue = int(index * GOLDEN_ANGLE) % 360
+    hue = int(FIRST_HUE + index * GOLDEN_ANGLE) % 360
     return f"hsl({hue} 58% {LIGHTNESS[index // 7 % len(LIGHTNESS)]}%)"
 
 

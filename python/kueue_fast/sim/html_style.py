@@ -36,7 +36,7 @@ svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
 .leaf { fill: var(--leaf); stroke: var(--line); }
 .down { stroke: var(--bad); }
 .cross { stroke: var(--bad); fill: none; }
-svg .name { font-size: 9px; fill: var(--ink); }
+svg .name { font-size: 9px; fill: var(--ink); paint-order: stroke; stroke: var(--leaf); stroke-width: 2.5px; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .1rem 1rem; padding: 0; margin: .3rem 0;
   font-size: .85rem; }
 .legend i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }

@@ -23,6 +23,8 @@ SIDES: Final = ((36, 54), (150, 34), (700, 20), (3_000, 12), (MOST_LEAVES, 7))
 GAP: Final = 2
 MARGIN: Final = 5
 HEADER: Final = 14
+ASPECT: Final = 2.0
+"""Domains are drawn about so much wider than high."""
 LETTER: Final = 6
 """About the width of a letter of a header."""
 MOST_NAMED: Final = 8
@@ -86,7 +88,7 @@ def _domain(
     for leaf in leaves:
         groups.setdefault(leaf.values[at], []).append(leaf)
     boxes = [_domain((*values, value), group, depth, side, colours) for value, group in groups.items()]
-    inner = _grid(boxes, depth - at, top=not values)
+    inner = _grid(boxes, top=not values)
     if not values:
         return inner
     header = HEADER if inner.width >= 3 * LETTER else 0
@@ -104,13 +106,11 @@ def _domain(
     return _Box(width, height, element("g", joined(parts)))
 
 
-def _grid(boxes: Sequence[_Box], levels_below: int, *, top: bool) -> _Box:
-    """Boxes in rows of equal cells: as wide as the page at the top, about square below it."""
+def _grid(boxes: Sequence[_Box], *, top: bool) -> _Box:
+    """Boxes in rows of equal cells: as wide as the page at the top."""
     width = max(box.width for box in boxes) + GAP
     height = max(box.height for box in boxes) + GAP
-    columns = math.ceil(math.sqrt(len(boxes) * height / width))
-    if levels_below == 1 and not top:
-        columns = min(len(boxes), max(columns, 4))
+    columns = math.ceil(math.sqrt(ASPECT * len(boxes) * height / width))
     if top:
         columns = max(1, int(WIDTH / width))
     columns = min(columns, len(boxes))

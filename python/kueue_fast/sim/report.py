@@ -53,6 +53,7 @@ MOST_ROWS: Final = 200
 SHOWN_OF_MANY: Final = 20
 MOST_WAITING: Final = 20
 MOST_NAMES: Final = 3
+MOST_GANGS: Final = 3
 
 
 def print_report(result: SimulationResult, file: TextIO, *, width: int | None = None) -> None:
@@ -351,7 +352,7 @@ def print_topologies(console: Console, result: SimulationResult) -> None:
     for row in result.topologies:
         print_table(console, level_table(row.end, f"Topology {row.topology} of flavor {row.flavor}"))
         if row.end.gangs:
-            print_table(console, gang_table(row.end, f"Room for gangs in flavor {row.flavor}"))
+            print_table(console, gang_table(row.end, f"Room for gangs in flavor {row.flavor}", MOST_GANGS))
 
 
 def use_cells(use: ResourceUse | FlavorRow, duration_ns: int) -> tuple[str, ...]:

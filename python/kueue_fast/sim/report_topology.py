@@ -37,8 +37,8 @@ def level_table(moment: TopologyMoment, title: str) -> Table:
     return table
 
 
-def gang_table(moment: TopologyMoment, title: str) -> Table:
-    """One row a gang and level: how it would fit into what is free."""
+def gang_table(moment: TopologyMoment, title: str, most: int | None = None) -> Table:
+    """One row a gang and level, of the `most` largest gangs: how it would fit into what is free."""
     table = new_table(
         title,
         [
@@ -51,7 +51,7 @@ def gang_table(moment: TopologyMoment, title: str) -> Table:
             ("Unusable", NUMBER),
         ],
     )
-    for row in moment.gangs:
+    for row in moment.gangs[:most]:
         head = gang_words(row.gang), str(row.gang.pods)
         for fit in row.fits:
             add_row(

@@ -93,6 +93,7 @@ class Simulation:
         self.cluster = MemoryCluster(lambda: self.clock.now)
         self.recorder = Recorder(start, keep_events=options.events, keep_history=options.history)
         self._reasons = Reasons.read(self._gates)
+        self._by_hostname_prefix = self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix")
         try:
             self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
         except Unsupported as error:
@@ -155,7 +156,9 @@ class Simulation:
         )
 
     def _next_time(self) -> int | None:
-        due = [time for time in (self.clock.next_time(), self.engine.next_flush()) if time is not None]
+        engine = self.engine
+        times_due = (self.clock.next_time(), engine.next_flush(), engine.next_second_pass())
+        due = [time for time in times_due if time is not None]
         if not due:
             return None
         sampled = self.engine.next_sample()
@@ -180,14 +183,16 @@ class Simulation:
         most_tries = MOST_TRIES + len(self.recorder.rows)
         # Since the last decision: who came back how, and from the second time on with which words.
         seen: dict[tuple[tuple[str, str], ...], set[tuple[str, ...]]] = {}
-        while self.engine.has_heads():
+        while self.engine.has_heads(now):
             cycle = self._cycle(now)
-            if cycle.preempted:
-                evictions += len(cycle.preempted)
+            told_to_stop = len(cycle.preempted) + len(cycle.evicted)
+            placed = bool(cycle.admitted or cycle.moved)
+            if told_to_stop:
+                evictions += told_to_stop
                 self.clock.run_due()
-            if cycle.admitted or cycle.preempted:
+            if placed or told_to_stop:
                 seen.clear()
-                tries = 0 if cycle.admitted else tries + 1
+                tries = 0 if placed else tries + 1
             else:
                 # A head that was parked makes way for another one: that is a change, too. So is a scan of flavors
                 # that got further; but it may also begin anew in each cycle, or in every second one.
@@ -217,8 +222,10 @@ class Simulation:
         self._preemptions.note_victims(self.engine, cycle)
         for decision in cycle.admitted:
             self._admit(decision)
+        for decision in cycle.moved:
+            self._write(decision)
         self._preemptions.issue(cycle)
-        if cycle.admitted or cycle.preempted:
+        if cycle.admitted or cycle.moved or cycle.preempted or cycle.evicted:
             self._last_activity = now
         if self._options.events:
             for requeued in cycle.requeued:
@@ -227,11 +234,21 @@ class Simulation:
 
     def _admit(self, decision: Admission) -> None:
         namespace, _, name = decision.workload.partition("/")
+        if self.cluster.get(Workload.KIND, namespace, name) is None:
+            return
+        self.observer.decided(decision)
+        self._write(decision)
+
+    def _write(self, decision: Admission) -> None:
+        """A decision into the status of its Workload."""
+        namespace, _, name = decision.workload.partition("/")
         workload: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
         if workload is None:
             return
-        self.observer.decided(decision)
-        self.cluster.update_status(admission.admitted(workload, decision, self.clock.now, self._reasons))
+        topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
+        self.cluster.update_status(
+            admission.admitted(workload, decision, self.clock.now, self._reasons, topologies=topologies)
+        )
 
     def _requeued(self, requeued: Requeued) -> None:
         message = requeued.message()
