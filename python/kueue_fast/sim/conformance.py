@@ -20,8 +20,8 @@ from typing import Any, Final
 import msgspec
 
 from kueue_fast.api.configuration import Configuration, load_configuration
-from kueue_fast.api.decode import decode_object
 from kueue_fast.api.core import NodeStatus
+from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import PodSetAssignment, UnhealthyNode, Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
 from kueue_fast.api.topology_assignment import decode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kueue_fast.model.quantities import UNLIMITED
@@ -43,14 +44,15 @@ class _Series(NamedTuple):
 
 
 def charts(result: SimulationResult) -> list[Markup]:
-    """A figure for each flavor and resource that was used, in the order of the flavors."""
+    """A figure for each flavor and resource that was used, in the order of the flavors; none without history."""
     colours = {queue.name: colour(number) for number, queue in enumerate(result.queues)}
     figures = []
     for flavor in result.flavors:
         if not flavor.peak or result.duration_ns <= 0:
             continue
         series = _series(result, flavor, colours)
-        figures.append(_figure(result, flavor, series))
+        if series:
+            figures.append(_figure(result, flavor, series))
     return figures
 
 
@@ -75,7 +77,7 @@ def column_means(history: History, start_ns: int, end_ns: int, columns: int = CO
     length = end_ns - start_ns
     sums = [0.0] * columns
     steps = [*(history or ()), (end_ns, 0)]
-    for (since, value), (until, _) in zip(steps, steps[1:], strict=False):
+    for (since, value), (until, _) in pairwise(steps):
         if not value or until <= since:
             continue
         # In units of a column.

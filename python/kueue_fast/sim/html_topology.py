@@ -114,6 +114,8 @@ def _grid(boxes: Sequence[_Box], *, top: bool) -> _Box:
     if top:
         columns = max(1, int(WIDTH / width))
     columns = min(columns, len(boxes))
+    # As few in the last row as must be.
+    columns = math.ceil(len(boxes) / math.ceil(len(boxes) / columns))
     parts = [
         _moved(box.drawing, index % columns * width, index // columns * height)
         for index, box in enumerate(boxes)
