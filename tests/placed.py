@@ -99,7 +99,11 @@ def pod(name: str, **more: Any) -> Pod:
 
 
 def node(
-    ready: str | None = "True", *, since: str = START, taints: list[dict[str, Any]] | None = None, **more: Any
+    ready: str | None = "True",
+    *,
+    since: str | None = START,
+    taints: list[dict[str, Any]] | None = None,
+    **more: Any,
 ) -> Node:
     """Node `n1` unless named; `ready` None is one without the condition, `more` goes into its metadata."""
     conditions = [{"type": "Ready", "status": ready, "lastTransitionTime": since}] if ready else []

@@ -188,6 +188,9 @@ cdef class TopologyAssigner(Assigner):
                 request.unhealthy_place = self.replaced_place(tree)
                 request.keep = self.keep_places
             self.placement_count += 1
+        if self.workloads.unhealthy[workload] and not self.second_pass:
+            # what names failed nodes is only repaired, and there is nothing to repair yet: it goes without places (TP-1502)
+            self.placement_count = 0
         return 0
 
     # --- placing

@@ -28,7 +28,8 @@ cdef struct PlacedPodSet:            # [request]
 
 cdef struct PlacementFailure:
     int32_t code                     # PlacementError
-    index_t request                  # number of the request that failed
+    index_t request                  # number of the request that failed, the first of its group
+    index_t workers                  # number of the request whose levels and layers the numbers below are of
     index_t tree
     int64_t first                    # fitted pods or slices, or as PlacementError says
     int64_t second                   # needed ones
@@ -79,16 +80,16 @@ cdef class Placer:
     cdef bint _run_groups(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
     cdef bint _place_group(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
     cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view, bint probing) except -1 nogil
-    cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, int view) except -1 nogil
+    cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first) except -1 nogil
     cdef bint _probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
-    cdef bint _repair(self, PlacementRequest* requests, index_t number, int view) except -1 nogil
+    cdef bint _repair(self, PlacementRequest* requests, index_t number) except -1 nogil
     cdef bint _grow(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
     cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
-    cdef int32_t _find(self, PlacementRequest* request, index_t leader_pods, int view, index_t number, index_t first,
-                       index_t end) except -1 nogil
+    cdef int32_t _find(self, PlacementRequest* request, index_t leader_pods, int view, index_t number,
+                       index_t workers, index_t first, index_t end) except -1 nogil
     cdef Counts* _counts_for(self, Shape* shape, index_t first, index_t end) except NULL nogil
     cdef int _fail(self, index_t number, index_t tree, int32_t code, int64_t first, int64_t second) except -1 nogil
-    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, Counts* counts, Search* search) except -1 nogil
+    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, index_t workers, Counts* counts, Search* search) except -1 nogil
     cdef int _emit(self, index_t number, Shares* shares, bint leaders) except -1 nogil
     cdef int _assume(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil
     cdef int _reserve_excluded(self, Py_ssize_t count) except -1 nogil

@@ -12,7 +12,7 @@ from kueuecore._requests cimport (
     INVALID_FILTER, LEVEL_UNKNOWN, NO_DOMAINS, NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, STALE_DOMAIN, TOO_MANY_IN_GROUP,
     Complaint, PlacementRequest, Restriction, level_of, read_previous, resolve, restrict_replacement, sort_and_merge, truncate,
 )
-from kueuecore._topology cimport Topologies
+from kueuecore._topology cimport AS_USED, Topologies
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport NONE, index_t
 
@@ -66,7 +66,7 @@ cdef class Placer:
         memset(self.placed, 0, count * sizeof(PlacedPodSet))
         self.domain_count = 0
         self.failure.code = PLACED
-        self.failure.request = NONE
+        self.failure.request = self.failure.workers = NONE
         self.failure.tree = NONE
         try:
             placed = self._run_groups(requests, count, view, probing)
@@ -102,7 +102,7 @@ cdef class Placer:
                         self._fail(<index_t> number, tree, LEVEL_UNKNOWN, requests[number].level_key, 0)
                         fitting = False
                     elif requests[number].unhealthy_place != NONE or requests[number].keep:
-                        fitting = self._repair_all(requests, count, number, view)
+                        fitting = self._repair_all(requests, count, number)
                     elif members > 2:
                         self._fail(<index_t> number, tree, TOO_MANY_IN_GROUP, 0, 0)
                         fitting = False
@@ -123,12 +123,12 @@ cdef class Placer:
             return self._probe(requests, workers, leader, view)
         return self._place_group(requests, workers, leader, view)
 
-    cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, int view) except -1 nogil:
+    cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first) except -1 nogil:
         """Each pod set of the group alone (TP-1502)."""
         cdef Py_ssize_t number
         for number in range(first, count):
             if requests[number].tree == requests[first].tree and requests[number].group == requests[first].group:
-                if not self._repair(requests, <index_t> number, view):
+                if not self._repair(requests, <index_t> number):
                     return False
         return True
 
@@ -146,7 +146,7 @@ cdef class Placer:
                 if requests[workers].count > pods_in(&self.previous):
                     return self._grow(requests, workers, leader, view)
                 return self._keep_previous(requests, workers, leader, view)
-        if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, 0, INT32_MAX) != PLACED:
+        if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, workers, 0, INT32_MAX) != PLACED:
             return False
         self._emit(workers, &self.shares, False)
         self._assume(&requests[workers], &self.shares, False, view)
@@ -166,8 +166,8 @@ cdef class Placer:
             return False
         return fits(self.cache.counts_for(&shape), &self.topologies.trees[shape.tree], &search)
 
-    cdef int32_t _find(self, PlacementRequest* request, index_t leader_pods, int view, index_t number, index_t first,
-                       index_t end) except -1 nogil:
+    cdef int32_t _find(self, PlacementRequest* request, index_t leader_pods, int view, index_t number,
+                       index_t workers, index_t first, index_t end) except -1 nogil:
         """Leaves for a request into `shares`, within a range of leaves; or the failure noted for a request number."""
         cdef Shape shape
         cdef Search search
@@ -191,7 +191,7 @@ cdef class Placer:
                 self._fail(number, request.tree, NO_DOMAINS, request.level_key, 0)
                 return NO_DOMAINS
             if found != FOUND:
-                self._fail_for_room(request, number, counts, &search)
+                self._fail_for_room(request, number, workers, counts, &search)
                 return NOT_ENOUGH_ROOM
             found = descend(counts, tree, &search, False, &self.heap, &self.shares, &self.spare)
             if not found:
@@ -216,7 +216,7 @@ cdef class Placer:
         self._assume(&requests[workers], &self.previous, False, view)
         if leader != NONE and not leads:
             self._assume(&requests[leader], &self.leader_previous, False, view)
-        if self._find(&more, requests[leader].pods if leads else NONE, view, workers, 0, INT32_MAX) != PLACED:
+        if self._find(&more, requests[leader].pods if leads else NONE, view, workers, workers, 0, INT32_MAX) != PLACED:
             return False
         self._assume(&requests[workers], &self.shares, False, view)
         if leads:
@@ -233,23 +233,21 @@ cdef class Placer:
     cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil:
         """The earlier assignment, cut where there are fewer pods now (TP-1304)."""
         truncate(&self.previous, requests[workers].count)
-        self._emit(workers, &self.previous, False)
         self._assume(&requests[workers], &self.previous, False, view)
-        if leader == NONE:
-            return True
-        if requests[leader].previous_workload == NONE:
+        if leader != NONE and requests[leader].previous_workload == NONE:
             # Upstream does not survive this; the leader is placed as a pod set of its own.
-            if self._find(&requests[leader], NONE, view, leader, 0, INT32_MAX) != PLACED:
+            if self._find(&requests[leader], NONE, view, workers, leader, 0, INT32_MAX) != PLACED:
                 return False
             self._emit(leader, &self.shares, False)
             self._assume(&requests[leader], &self.shares, False, view)
-            return True
-        self._emit(leader, &self.leader_previous, False)
-        self._assume(&requests[leader], &self.leader_previous, False, view)
+        elif leader != NONE:
+            self._emit(leader, &self.leader_previous, False)
+            self._assume(&requests[leader], &self.leader_previous, False, view)
+        self._emit(workers, &self.previous, False)
         return True
 
-    cdef bint _repair(self, PlacementRequest* requests, index_t number, int view) except -1 nogil:
-        """Another place for the pods of one node (TP-1502..1508)."""
+    cdef bint _repair(self, PlacementRequest* requests, index_t number) except -1 nogil:
+        """Another place for the pods of one node (TP-1502..1508), always beside what stands there now."""
         cdef PlacementRequest request = requests[number]
         cdef Restriction restriction
         cdef index_t stale
@@ -265,14 +263,14 @@ cdef class Placer:
             self._fail(number, request.tree, STALE_DOMAIN, stale, 0)
             return False
         restrict_replacement(&self.topologies.trees[request.tree], &request, &self.previous, &restriction)
-        if self._find(&request, NONE, view, number, restriction.first if restriction.set else 0,
+        if self._find(&request, NONE, AS_USED, number, number, restriction.first if restriction.set else 0,
                       restriction.end if restriction.set else INT32_MAX) != PLACED:
             return False
         drop_empty(&self.shares)
         if self.shares.length == 0:
             self._fail(number, request.tree, NO_REPLACEMENT, request.unhealthy_place, 0)
             return False
-        self._assume(&request, &self.shares, False, view)
+        self._assume(&request, &self.shares, False, AS_USED)
         for item in range(self.previous.length):
             append(&self.shares, self.previous.items[item].domain, 0, self.previous.items[item].pods)
         sort_and_merge(&self.shares)
@@ -327,6 +325,7 @@ cdef class Placer:
             return 0
         self.failure.code = code
         self.failure.request = number
+        self.failure.workers = number
         self.failure.tree = tree
         self.failure.first = first
         self.failure.second = second
@@ -351,12 +350,14 @@ cdef class Placer:
         self.excluded_capacity = count
         return 0
 
-    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, Counts* counts, Search* search) except -1 nogil:
+    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, index_t workers, Counts* counts,
+                            Search* search) except -1 nogil:
         """Note what fitted and what stood in the way (TP-1001, TP-1002)."""
         cdef Tree* tree = &self.topologies.trees[request.tree]
         cdef Py_ssize_t width = self.topologies.width, best, layer
         if not self._fail(number, request.tree, NOT_ENOUGH_ROOM, search.fitted, search.need):
             return 0
+        self.failure.workers = workers
         self.failure.in_slices = counts.shape.slice_size != 1
         if self.excluded_capacity < counts.codes + width + 1:
             self._reserve_excluded(counts.codes + width + 1)
@@ -420,6 +421,7 @@ cdef class Placer:
         return {
             "code": ERRORS[self.failure.code],
             "request": self.failure.request,
+            "workers": self.failure.workers,
             "tree": self.failure.tree,
             "first": self.failure.first,
             "second": self.failure.second,

@@ -15,11 +15,13 @@ class Workloads:
     SLOTS: ClassVar[Mapping[str, type[np.integer[Any]]]]
 
     queue: Vector
+    replaces: Vector
     reserved_in: Vector
     admitted: Vector
     evicted: Vector
     evicting: Vector
     excluded: Vector
+    unhealthy: Vector
     gate_closed: Vector
     reserved_at: Vector
     generation: Vector
@@ -60,6 +62,7 @@ class Workloads:
     request_amount: Vector
 
     slot_resource: Vector
+    slot_pod_set: Vector
     slot_tried: Vector
     slot_flavor: Vector
     slot_amount: Vector
@@ -100,7 +103,9 @@ class Workloads:
     def mark_held(
         self, row: int, admitted: bool, evicted: bool, reserved_at: int, generation: int, gate_closed: bool
     ) -> None: ...
-    def write_slot(self, slot: int, resource: int, flavor: int, amount: int) -> None: ...
+    def write_slot(
+        self, slot: int, resource: int, flavor: int, amount: int, pod_set: int = 0
+    ) -> None: ...
     def write_pod_set(
         self,
         row: int,

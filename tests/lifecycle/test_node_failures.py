@@ -379,6 +379,37 @@ CASES: dict[str, Case] = {
         [],
     ),
     # and what the rules say beyond it
+    "a pod waits for a node that is good": (node(), BASE, (WAITING,), DEFAULT, []),
+    "a pod waits for a node whose taints it bears": (
+        node(taints=[NO_SCHEDULE]),
+        tolerating(operator="Exists"),
+        (WAITING,),
+        DEFAULT,
+        [],
+    ),
+    "where pods do not decide they are left alone": (
+        node("False", since=EARLIER),
+        BASE,
+        (WAITING,),
+        BOTH_OFF,
+        ["mark n1"],
+    ),
+    "where pods do not decide they are left alone under a taint": (
+        node(taints=[NO_SCHEDULE]),
+        BASE,
+        (WAITING,),
+        BOTH_OFF,
+        ["mark n1"],
+    ),
+    "not ready since nobody knows when": (node("False", since=None), BASE, (RUNNING,), BOTH_OFF, ["mark n1"]),
+    "overdue, and a late pod of a Workload that moved": (
+        node("False", since=EARLIER),
+        unhealthy("n1", hosts=("n2",)),
+        (WAITING,),
+        FIXED_TIME,
+        ["clear", "end waiting"],
+    ),
+    "a node without spec": (msgspec.structs.replace(node(), spec=None), BASE, (WAITING,), DEFAULT, []),
     "places that are not admitted yet are nobody's": (
         None,
         placed(on_hosts("n1"), conditions=("QuotaReserved",)),
@@ -534,6 +565,13 @@ def test_a_pod_is_ended_with_words() -> None:
     )
     assert WAITING.status is not None
     assert WAITING.status.phase == "Pending"
+
+
+def test_the_last_node_leaves_no_list() -> None:
+    (action,) = look(node(), unhealthy("n1"), RUNNING).actions
+    assert isinstance(action, ClearNode)
+    assert action.workload.status is not None
+    assert action.workload.status.unhealthy_nodes is None
 
 
 def test_workloads_and_pods_come_in_order() -> None:

@@ -121,6 +121,9 @@ NODES: dict[str, tuple[Node | None, Node | None, bool]] = {
     "takes no pods": (node(), node(spec={"unschedulable": True}), True),
     "a label": (node(), node(labels={"rack": "r2"}), True),
     "an annotation": (node(), node(annotations={"a": "b"}), True),
+    "another value of an annotation": (node(annotations={"a": "b"}), node(annotations={"a": "c"}), True),
+    "another value of a label": (node(labels={"a": "b"}), node(labels={"a": "c"}), True),
+    "no annotations, said otherwise": (node(), node(annotations={}), False),
     "a taint": (node(), node(spec={"taints": [TAINT]}), True),
     "the time of a taint": (
         node(spec={"taints": [TAINT]}),

@@ -9,7 +9,7 @@ from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import OwnerReference
 from kueue_fast.lifecycle.expectations import Expectations
-from kueue_fast.lifecycle.pod_ranks import OffsetError
+from kueue_fast.lifecycle.pod_ranks import OffsetError, rank_ranges
 from kueue_fast.lifecycle.ungating import (
     gate_seconds,
     is_observed,
@@ -52,10 +52,13 @@ def domains(*places: tuple[str, int]) -> list[Domain]:
     return [(tuple(place.split("/")), count) for place, count in places]
 
 
-def ranked(*places: tuple[str, int], count: int | None = None, **request: Any) -> Workload:
-    """A Workload whose pods carry their index in a label."""
+def ranked(
+    *places: tuple[str, int], count: int | None = None, own_count: bool = True, **request: Any
+) -> Workload:
+    """A Workload whose pods carry their index in a label; without `own_count` its assignment names no count."""
     made = assignment("main", LEVELS, *domains(*places))
-    count = made["count"] = made["count"] if count is None else count
+    count = made["count"] if count is None else count
+    made["count"] = count if own_count else None
     request = {"podIndexLabel": INDEX, **request}
     pod_sets = [{"name": "main", "count": count, "template": {}, "topologyRequest": request}]
     return placed(made, pod_sets=pod_sets)
@@ -267,6 +270,29 @@ CASES: dict[str, Case] = {
         [pod("old", phase="Failed"), gated("p1", 1)],
         {"p1": "b1/r2"},
     ),
+    "an offset within sub groups": (
+        ranked(*FOUR, **SUB_GROUPS),
+        [
+            gated(name, index, group, annotations={OFFSET: "1"})
+            for name, index, group in (("p2", 1, 0), ("p1", 0, 1), ("p0", 1, 1))
+        ],
+        {"p2": "b1/r1", "p1": "b1/r1", "p0": "b1/r2"},
+    ),
+    "an offset below all indices: by name": (
+        ranked(("b1/r1", 1), ("b1/r2", 1)),
+        [gated("p0", 1, annotations={OFFSET: "-3"}), gated("p1", 0)],
+        {"p0": "b1/r1", "p1": "b1/r2"},
+    ),
+    "without a count of its own the pod set's counts": (
+        ranked(("b1/r1", 1), ("b1/r2", 1), count=None, own_count=False),
+        [gated("p1", 1)],
+        {"p1": "b1/r2"},
+    ),
+    "a pod that was let go without selector: by name": (
+        ranked(("b1/r1", 1), ("b1/r2", 1)),
+        [pod("p0", labels={INDEX: "0"}), gated("p1", 1)],
+        {"p1": "b1/r1"},
+    ),
     "a sub group beyond their number: by name": (
         ranked(*FOUR, **SUB_GROUPS),
         [gated("p0", 1, 2)],
@@ -327,6 +353,8 @@ def test_other_gates_and_selectors_stay() -> None:
     assert [gate.name for gate in after.spec.scheduling_gates or ()] == ["first", "last"]
     assert after.spec.node_selector == {"other": "x", **at("b1/r1")}
     assert before.spec.node_selector == {"other": "x", RACK: "wrong"}
+    (alone,) = pods_to_ungate(workload, placements(workload), [gated("p")])
+    assert alone.spec.scheduling_gates is None
 
 
 UNHEALTHY: dict[str, tuple[Workload, list[Pod], list[str]]] = {
@@ -378,14 +406,33 @@ def test_pending_writes_block_everything() -> None:
     assert ([each.metadata.name for each in free.pods], free.retry) == (["p2"], False)
 
 
-@pytest.mark.parametrize("gate", [True, False])
-def test_variants_have_no_pods(gate: bool) -> None:
+V1BETA2 = "kueue.x-k8s.io/v1beta2"
+# Owner, the gate, whether the Workload is passed over.
+VARIANTS: dict[str, tuple[tuple[str, str], bool, bool]] = {
+    "a variant": ((V1BETA2, "Workload"), True, True),
+    "without the gate": ((V1BETA2, "Workload"), False, False),
+    "a Workload of a job": (("batch/v1", "Job"), True, False),
+    "a Workload of somebody else's Workload": (("example.com/v1", "Workload"), True, False),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+def test_variants_have_no_pods(case: str) -> None:
+    (api_version, kind), gate, want = VARIANTS[case]
     workload = unranked(("b1/r1", 1))
-    owner = OwnerReference(api_version="kueue.x-k8s.io/v1beta2", kind="Workload", name="parent")
+    owner = OwnerReference(api_version=api_version, kind=kind, name="parent")
     metadata = msgspec.structs.replace(workload.metadata, owner_references=[owner])
     variant = msgspec.structs.replace(workload, metadata=metadata)
     got = reconcile_ungating(variant, placements(variant), [gated("p")], concurrent_admission=gate)
-    assert len(got.pods) == (0 if gate else 1)
+    assert len(got.pods) == (0 if want else 1)
+
+
+def test_a_third_pod_set_of_a_group_has_no_indices() -> None:
+    request = {"podIndexLabel": INDEX, "podSetGroupName": "group"}
+    made = [assignment(name, LEVELS, *domains(("b1/r1", 1), ("b1/r2", 1))) for name in "abc"]
+    pod_sets = [{"name": name, "count": 2, "template": {}, "topologyRequest": request} for name in "abc"]
+    ranges = rank_ranges(placed(*made, pod_sets=pod_sets))
+    assert ranges == {"a": (0, 2), "b": (2, 4), "c": (0, 0)}
 
 
 def test_expectations_end_when_all_was_seen() -> None:

@@ -93,6 +93,8 @@ class Reason(NamedTuple):
     first: int
     second: int
     third: int
+    detail: int = 0
+    """The number in place of a resource: kueuecore's PlacementError of a pod set that was not placed."""
 
 
 UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR = range(3)
@@ -174,10 +176,11 @@ class DecisionReader:
                 code,
                 pod_set,
                 "" if flavor < 0 else tables.flavor_names[flavor],
-                "" if resource < 0 else tables.resource_names[resource],
+                "" if resource < 0 or code == NOT_PLACED else tables.resource_names[resource],
                 first,
                 second,
                 third,
+                resource,
             )
             for code, pod_set, flavor, resource, first, second, third in _REASON.iter_unpack(rows)
         ]

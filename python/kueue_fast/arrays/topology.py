@@ -234,6 +234,15 @@ class TopologyRows:
             found[key] = int(count)
         return found
 
+    def exclusion_key(self, exclusion: int, resource: str) -> str:
+        """The key under which the message counts leaves that one kind of exclusion took.
+
+        `exclusion`: a code of `match`, -1 for the limiting `resource`, -2 for the restriction to a domain.
+        """
+        if exclusion >= 0:
+            return self._sources.classes.exclusion_key(exclusion)
+        return resource_key(resource) if exclusion == -1 else TOPOLOGY_DOMAIN
+
     def matching_flavors(self, labels: dict[str, str]) -> list[str]:
         """The flavors to whose trees a node with these labels belongs, ready or not. Source: TP-1903."""
         return [flavor for flavor, tree in self._trees.items() if tree.is_member(labels)]

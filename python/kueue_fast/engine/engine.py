@@ -310,7 +310,9 @@ class Engine:
         def words() -> str:
             name = OUTCOMES[outcome]
             if name in ("NoFit", "NoCandidates", "Preempting"):
-                text = messages.assignment(state.reader.reasons(reasons), layout, state.classes)
+                text = messages.assignment(
+                    state.reader.reasons(reasons), layout, state.classes, state.topology
+                )
                 return text + messages.pending_preemptions(victims) if name == "Preempting" else text
             if name == "Invalid":
                 return layout.violation or ""

@@ -190,6 +190,8 @@ class Intake:
                 changed = True
         state.rows.write_pending(record, layout, queue, local_queue, facts, self._shape(layout, facts))
         self._slices.write(record, workload.metadata.annotations)
+        status = workload.status
+        state.tables.workloads.unhealthy[record.row] = status is not None and bool(status.unhealthy_nodes)
         if state.tables.scheduler.preemption_gates or workload.metadata.generation:
             state.tables.workloads.mark_pending(
                 record.row, workload.metadata.generation or 0, conditions.has_closed_preemption_gate(workload)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
     EXCEEDS_MAX_QUOTA,
+    LAYER_NOT_PLACED,
     NO_TOPOLOGY_DATA,
     NOT_ELIGIBLE,
     NOT_NOMINATED,
@@ -21,13 +22,17 @@ from kueue_fast.arrays.decisions import (
     TOPOLOGY_UNKNOWN,
     TOPOLOGY_UNSUPPORTED,
     LEVEL_MISSING,
+    NODES_EXCLUDED,
+    NOT_PLACED,
     Reason,
 )
 from kueue_fast.arrays.layouts import Layout, pods_of_group
 from kueue_fast.arrays.templates import PodClasses
+from kueue_fast.arrays.topology import TopologyRows
 from kueue_fast.model import topology_messages
 from kueue_fast.model.flavor_match import FlavorMatchError
 from kueue_fast.model.quantities import format_amount, format_quantity
+from kueue_fast.model.topology_requests import slice_layers
 
 FAILED_CHECKS = "The workload has failed admission checks"
 NAMESPACE_MISMATCH = "workload namespace doesn't match ClusterQueue selector"
@@ -55,11 +60,22 @@ def namespace_missing(namespace: str) -> str:
     return f'workload namespace "{namespace}" does not exist: Namespace "{namespace}" not found'
 
 
-def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses) -> str:
-    """Why pod sets got no flavor, or none that fits now; empty if there is nothing to say. Source: QP-464."""
+def assignment(
+    reasons: Sequence[Reason], layout: Layout, classes: PodClasses, topology: TopologyRows
+) -> str:
+    """Why pod sets got no flavor or no places, or none that fit now; empty if there is nothing to say.
+
+    Source: QP-464, TP-1003.
+    """
     by_group: dict[int, list[str]] = {}
-    for reason in reasons:
-        if reason.code in (AFFINITY_ERROR, NO_TOPOLOGY_DATA):
+    for index, reason in enumerate(reasons):
+        if reason.code in (NODES_EXCLUDED, LAYER_NOT_PLACED):
+            continue  # parts of the reason before them
+        if reason.code == NOT_PLACED:
+            group = layout.groups[reason.pod_set]
+            by_group.setdefault(group, []).append(not_placed(reasons[index:], layout, topology))
+            continue
+        if reason.code in (AFFINITY_ERROR, NO_TOPOLOGY_DATA, NO_TOPOLOGY_FLAVOR, SEVERAL_TOPOLOGIES):
             name = layout.names[reason.pod_set]
             return f"failed to assign flavors to pod set {name}: {reason_text(reason, layout, classes)}"
         by_group.setdefault(reason.pod_set, []).append(reason_text(reason, layout, classes))
@@ -68,6 +84,60 @@ def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses) -
         for name, group in zip(layout.names, layout.groups, strict=True)
         if group in by_group
     )
+
+
+def not_placed(reasons: Sequence[Reason], layout: Layout, topology: TopologyRows) -> str:
+    """Why pods found no places: the first reason, and what those after it count. Source: TP-1001, TP-1002, TP-1004."""
+    failed = reasons[0]
+    parts = []
+    for reason in reasons[1:]:
+        if reason.code not in (NODES_EXCLUDED, LAYER_NOT_PLACED):
+            break
+        parts.append(reason)
+    if not topology.exists(failed.flavor):
+        return topology_messages.not_cached(failed.flavor)
+    code = topology_messages.PlacementError(failed.detail)
+    request = layout.pod_sets[failed.pod_set].topology_request
+    layers = [layer.topology for layer in slice_layers(request)]
+    exclusions: dict[str, int] = {}
+    for part in parts:
+        if part.code == NODES_EXCLUDED:
+            exclusions[topology.exclusion_key(part.second, part.resource)] = part.first
+    return topology_messages.placement_message(
+        topology_messages.Failure(
+            code,
+            topology.topology_of(failed.flavor),
+            _keys(failed, code, layout, topology),
+            failed.first,
+            failed.second,
+            failed.third < 0,
+            failed.third if failed.third >= 0 else -1 - failed.third,
+            exclusions,
+            [
+                topology_messages.LayerFit(layers[part.third], part.first, part.second)
+                for part in parts
+                if part.code == LAYER_NOT_PLACED and part.third < len(layers)
+            ],
+        )
+    )
+
+
+def _keys(
+    failed: Reason, code: topology_messages.PlacementError, layout: Layout, topology: TopologyRows
+) -> tuple[str, ...]:
+    """What the words of a failure name: levels, sizes, a node, or why a filter cannot be read."""
+    errors = topology_messages.PlacementError
+    if code in (errors.LEVEL_UNKNOWN, errors.SLICE_LEVEL_UNKNOWN, errors.LAYER_UNKNOWN, errors.NO_DOMAINS):
+        return (topology.level_label(failed.first),)
+    if code in (errors.SLICE_ABOVE_MAIN, errors.LAYER_NOT_LOWER):
+        return topology.level_label(failed.first), topology.level_label(failed.second)
+    if code == errors.LAYER_NOT_DIVIDING:
+        return str(failed.first), str(failed.second)
+    if code == errors.INVALID_FILTER:
+        return (topology.why_no_filter(layout.classes[failed.pod_set].pod, failed.flavor),)
+    if code in (errors.STALE_DOMAIN, errors.NO_REPLACEMENT):
+        return (topology.place_value(failed.first) if failed.first >= 0 else "",)
+    return ()
 
 
 _TOPOLOGY_WORDS: Mapping[int, Callable[[str], str]] = {

@@ -8,7 +8,7 @@ Source: TP-1805..1808.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import PodSetTopologyRequest, Workload
@@ -19,8 +19,6 @@ from kueue_fast.model.placements import assignments
 from kueue_fast.model.topology_names import POD_INDEX_OFFSET
 
 __all__ = ["OffsetError", "RankRange", "pod_set_counts", "pods_by_rank", "rank_ranges", "shifted"]
-
-ANY: Final = 1 << 64
 
 
 class OffsetError(KueueFastError):
@@ -142,5 +140,4 @@ def _rank(pod: Pod, request: PodSetTopologyRequest, size: int, indices: RankRang
 def _index(pod: Pod, label: str | None, bound: int) -> int | None:
     """What a label says, if that is an integer without sign below the bound."""
     index = parse_uint64((pod.metadata.labels or {}).get(label or "", ""))
-    # Upstream compares unsigned numbers, and to these a negative bound is above all.
-    return index if index is not None and index < (bound if bound >= 0 else ANY) else None
+    return index if index is not None and index < bound else None

@@ -62,15 +62,13 @@ def is_placed(workload: Workload) -> bool:
 
 
 def lowest_values(placement: TopologyAssignment) -> Iterator[str]:
-    """The value of the lowest level of each domain."""
+    """The value of the lowest level of each domain; no domain is empty."""
     return (values[-1] for values, _ in placement.domains)
 
 
 def stands_on(placement: TopologyAssignment, node: str) -> bool:
     """Whether pods were put on this node; only an assignment down to the host name says so. Source: TP-1402."""
-    return placement.levels[-1] == HOSTNAME and any(
-        values[-1] == node and count > 0 for values, count in placement.domains
-    )
+    return placement.levels[-1] == HOSTNAME and any(value == node for value in lowest_values(placement))
 
 
 def has_placement_on(placed: Placements, node: str) -> bool:
@@ -91,9 +89,8 @@ def nodes(workload: Workload, placed: Placements) -> set[str]:
     ):
         return set()
     return {
-        values[-1]
+        value
         for placement in placed.values()
         if placement.levels[-1] == HOSTNAME
-        for values, count in placement.domains
-        if count > 0
+        for value in lowest_values(placement)
     }

@@ -195,7 +195,11 @@ class _World:
         decided = []
         for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
             decided.append(self._admit(admission))
-        moved = [self._admit(one) for one in sorted(cycle.moved, key=lambda one: one.workload)]
+        moved = []
+        for one in sorted(cycle.moved, key=lambda one: one.workload):
+            moved.append(self._admit(one))
+            # as for evictions: whatever is seen with the reservation that it had signals
+            self._engine.retry(one.workload)
         replaced = sorted(one.workload for one in cycle.replaced)
         for name in replaced:
             self._finish(name, "WorkloadSliceReplaced")
@@ -214,6 +218,7 @@ class _World:
         workload = admitted(
             self._objects[reference], admission, self._now, topologies=topologies_of(admission.pod_sets)
         )
+        workload = _keep_unhealthy(self._objects[reference], workload)
         self._put(reference, workload)
         return _admission(workload)
 
@@ -223,8 +228,11 @@ class _World:
         """Victims stop a second apart, by name, or are only seen as evicted where they take their time."""
         decided_at = self._now
         self._now += SECOND
+        victims = {one.workload for one in preemptions}
+        # one that both befell is preempted: that is written last
+        others = [one for one in evictions if one.workload not in victims]
         by_name: list[Preemption | Eviction] = sorted(
-            [*preemptions, *evictions], key=lambda eviction: eviction.workload
+            [*preemptions, *others], key=lambda eviction: eviction.workload
         )
         for number, preemption in enumerate(by_name):
             if number:
@@ -235,6 +243,7 @@ class _World:
                 workload = evicted(before, preemption.reason, preemption.message, decided_at)
             else:
                 workload = preempted(before, preemption.reason, "Preempted", decided_at)
+            workload = _keep_unhealthy(before, workload)
             _date_eviction(workload, self._now)
             if self._slow:
                 self._stopping.add(preemption.workload)
@@ -331,6 +340,16 @@ class _World:
             if text is not None:
                 texts[name] = text
         return texts
+
+
+def _keep_unhealthy(before: Workload, after: Workload) -> Workload:
+    """The corpus' API server keeps a list that server-side apply leaves out: unhealthy nodes are never taken away."""
+    nodes = before.status.unhealthy_nodes if before.status is not None else None
+    if not nodes or after.status is None:
+        return after
+    return msgspec.structs.replace(
+        after, status=msgspec.structs.replace(after.status, unhealthy_nodes=nodes)
+    )
 
 
 def _date_eviction(workload: Workload, now_ns: int) -> None:
