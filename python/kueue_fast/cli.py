@@ -18,6 +18,7 @@ from kueue_fast.errors import KueueFastError
 if TYPE_CHECKING:
     from kueue_fast.api.configuration import Configuration
     from kueue_fast.model.features import FeatureGates
+    from kueue_fast.sim.result import SimulationResult
 
 __all__ = ["cli", "main"]
 
@@ -76,6 +77,17 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     return duration
 
 
+def _writable(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A file that can be written, as far as that can be told before a long run."""
+    if value is not None:
+        folder = os.path.dirname(value) or "."
+        if os.path.isdir(value):
+            raise click.BadParameter(f"{value!r} is a directory", ctx, parameter)
+        if not os.path.isdir(folder):
+            raise click.BadParameter(f"the directory {folder!r} does not exist", ctx, parameter)
+    return value
+
+
 @cli.command(short_help="Run manifests on a virtual clock.")
 @click.option(
     "-f",
@@ -93,29 +105,48 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     callback=_duration,
     help="Stop after this time on the virtual clock, such as 2h.",
 )
+@click.option(
+    "--nodes",
+    "nodes",
+    metavar="'[FLAVOR:]SHAPE RESOURCES'",
+    multiple=True,
+    help="Add equal nodes for a flavor with a Topology, such as '4x16x32 cpu=96,memory=256Gi,nvidia.com/gpu=8': "
+    "4 blocks of 16 racks of 32 hosts. May be repeated.",
+)
 @click.option("--config", metavar="FILE", help="Kueue's Configuration, v1beta1 or v1beta2.")
 @click.option("--feature-gates", metavar="A=true,B=false", default="", help="Kueue's feature gates.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--events", is_flag=True, help="Print what happened, event by event.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    callback=_writable,
+    help="Write a page (HTML) with tables, use over time, and a picture of who sits where in topologies.",
+)
 def simulate(
     filenames: Sequence[str],
     more: Sequence[str],
     until: int | None,
+    nodes: Sequence[str],
     config: str | None,
     feature_gates: str,
     as_json: bool,
     events: bool,
+    report: str | None,
 ) -> None:
     """Run manifests on a virtual clock and tell what Kueue would do with them.
 
-    Takes what you would `kubectl apply`: queues, flavors, Workloads and batch/v1 Jobs, as YAML or JSON, and
-    generator files of Kueue's performance runner. Annotations say when an object is created and how its job ends:
+    Takes what you would `kubectl apply`: queues, flavors, topologies, Workloads and batch/v1 Jobs, and what a cluster
+    has of Nodes and other Pods, as YAML or JSON, and generator files of Kueue's performance runner. Annotations say
+    when an object is created, how its job ends, and when a node fails:
 
     \b
       sim.kueue-fast.dev/arrival       after the start, such as 90s, or at a time (RFC 3339)
       sim.kueue-fast.dev/run-time      how long the job runs; without it, for ever
       sim.kueue-fast.dev/failure       "true": the job fails
       sim.kueue-fast.dev/grace-period  how long its pods go on when it is evicted; without it, not at all
+      sim.kueue-fast.dev/fails-at      when a Node is not ready any more; times as for the arrival, with commas
+      sim.kueue-fast.dev/recovers-at   when it is ready again
     """  # noqa: D301 (click's mark for lines that are not to be rewrapped)
     from kueue_fast.model.features import load_feature_gates
     from kueue_fast.sim.manifests import load
@@ -125,6 +156,10 @@ def simulate(
     if config is not None and configuration is not None:
         _check_configuration(configuration, gates, config)
     manifests = load([*filenames, *more], gates)
+    if nodes:
+        from kueue_fast.sim.nodes import add_nodes
+
+        manifests = add_nodes(nodes, manifests)
 
     # The rest is slower to import, and in vain where the input is wrong.
     from kueue_fast.sim.json_report import to_json
@@ -141,13 +176,29 @@ def simulate(
             configuration=configuration,
             feature_gates=gates.overridden(),
             events=events,
+            history=report is not None,
             progress=progress,
         )
         result = run(manifests, options)
+    if report is not None:
+        _write_report(result, report)
     if as_json:
         click.echo(to_json(result), nl=False)
     else:
         print_report(result, sys.stdout)
+
+
+def _write_report(result: SimulationResult, file: str) -> None:
+    from kueue_fast.errors import InputError
+    from kueue_fast.sim.html_report import to_html
+
+    page = to_html(result)
+    try:
+        with open(file, "wb") as stream:
+            stream.write(page)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"cannot be written: {reason}", file=file) from None
 
 
 def _configuration(file: str) -> Configuration:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from kueue_fast.api.kueue import ClusterQueue, Workload
-from kueue_fast.sim.manifest import Manifest, ManifestErrors, SimulationFacts
+from kueue_fast.sim.manifest import Manifest, ManifestErrors, Moment, SimulationFacts
 from kueue_fast.sim.manifests import SUPPORTED_KINDS, load
 
 SECOND = 1_000_000_000
@@ -162,12 +162,33 @@ FACTS: dict[str, tuple[str, SimulationFacts]] = {
     "a failure": ('sim.kueue-fast.dev/failure: "true"', SimulationFacts(fails=True)),
     "other annotations": ("example.com/arrival: never", SimulationFacts()),
 }
+NODE = "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n  annotations: {%s}\n"
+NODE_FACTS: dict[str, tuple[str, SimulationFacts]] = {
+    "a failure": (
+        "sim.kueue-fast.dev/fails-at: 5m",
+        SimulationFacts(fails_at=(Moment(300 * SECOND, False),)),
+    ),
+    "several failures, and a time": (
+        "sim.kueue-fast.dev/fails-at: '1s, 3s', sim.kueue-fast.dev/recovers-at: '1970-01-01T00:00:02Z'",
+        SimulationFacts(
+            fails_at=(Moment(SECOND, False), Moment(3 * SECOND, False)),
+            recovers_at=(Moment(2 * SECOND, True),),
+        ),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", FACTS)
 def test_facts(name: str, tmp_path: Path) -> None:
     annotations, want = FACTS[name]
     [manifest] = load_text(tmp_path, WORKLOAD % (annotations, 1))
+    assert manifest.facts == want
+
+
+@pytest.mark.parametrize("name", NODE_FACTS)
+def test_facts_of_nodes(name: str, tmp_path: Path) -> None:
+    annotations, want = NODE_FACTS[name]
+    [manifest] = load_text(tmp_path, NODE % annotations)
     assert manifest.facts == want
 
 
@@ -341,6 +362,16 @@ BAD: dict[str, tuple[str, str, tuple[str, ...]]] = {
         WORKLOAD % ("sim.kueue-fast.dev/failure: 'yes'", 1),
         ("is 'yes'", '"true" or "false"'),
     ),
+    "a failure of a node that is no time": (
+        "in.yaml",
+        NODE % "sim.kueue-fast.dev/fails-at: '1m,'",
+        ("in.yaml:5: Node n1: ", "is ''", "a duration such as 90s"),
+    ),
+    "a failing job with a time": (
+        "in.yaml",
+        WORKLOAD % ("sim.kueue-fast.dev/fails-at: 1m", 1),
+        ("has no meaning on a Workload (expected it on a Node)",),
+    ),
     "a run time of a queue": (
         "in.yaml",
         (CLUSTER_QUEUE % 1).replace(
@@ -368,7 +399,6 @@ LATER = {
     "JobSet": "jobset.x-k8s.io/v1alpha2",
     "StatefulSet": "apps/v1",
     "Deployment": "apps/v1",
-    "Pod": "v1",
     "CronJob": "batch/v1",
     "PyTorchJob": "kubeflow.org/v1",
     "MultiKueueConfig": "kueue.x-k8s.io/v1beta1",

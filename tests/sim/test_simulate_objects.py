@@ -238,16 +238,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"configuration": Configuration(integrations=Integrations(frameworks=["pod"]))},
         'bad.yaml:4: Job ns/bad: the integration "batch/job" is off',
     ),
-    "a topology": (
-        workload(
-            "bad",
-            podSets=[
-                {"template": {"spec": {"containers": []}}, "topologyRequest": {"required": "rack"}},
-            ],
-        ),
-        {},
-        "bad.yaml:4: Workload ns/bad: ",
-    ),
 }
 
 

@@ -20,8 +20,8 @@ from typing import Any, Final
 import msgspec
 
 from kueue_fast.api.configuration import Configuration, load_configuration
-from kueue_fast.api.decode import decode_object
 from kueue_fast.api.core import NodeStatus
+from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import PodSetAssignment, UnhealthyNode, Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
 from kueue_fast.api.topology_assignment import decode
@@ -204,7 +204,13 @@ class _World:
         for name in replaced:
             self._finish(name, "WorkloadSliceReplaced")
         preemptions, evictions = self._evict(cycle.preempted, cycle.evicted)
-        result = {"admitted": decided, "moved": moved, "replaced": replaced, "preempted": preemptions, "evicted": evictions}
+        result = {
+            "admitted": decided,
+            "moved": moved,
+            "replaced": replaced,
+            "preempted": preemptions,
+            "evicted": evictions,
+        }
         return {key: value for key, value in result.items() if value}
 
     def _admit(self, admission: Admission) -> dict[str, Any]:
@@ -247,8 +253,16 @@ class _World:
             # the corpus lets every workload that is seen with its reservation signal, not only those that lose it
             self._engine.retry(preemption.workload)
         return (
-            [{"workload": one.workload, "reason": one.reason} for one in by_name if isinstance(one, Preemption)],
-            [{"workload": one.workload, "reason": one.reason} for one in by_name if isinstance(one, Eviction)],
+            [
+                {"workload": one.workload, "reason": one.reason}
+                for one in by_name
+                if isinstance(one, Preemption)
+            ],
+            [
+                {"workload": one.workload, "reason": one.reason}
+                for one in by_name
+                if isinstance(one, Eviction)
+            ],
         )
 
     def _fail(self, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kueue_fast.api.batch import Job
-from kueue_fast.api.core import PriorityClass
+from kueue_fast.api.core import Pod, PriorityClass
 from kueue_fast.api.kueue import Workload, WorkloadPriorityClass
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
@@ -20,14 +20,6 @@ from kueue_fast.sim.manifest import ErrorCollector, Manifest, describe
 __all__ = ["check_jobs"]
 
 SECOND: Final = 1_000_000_000
-TOPOLOGY_ANNOTATIONS: Final = (
-    "kueue.x-k8s.io/podset-required-topology",
-    "kueue.x-k8s.io/podset-preferred-topology",
-    "kueue.x-k8s.io/podset-unconstrained-topology",
-    "kueue.x-k8s.io/podset-slice-required-topology",
-    "kueue.x-k8s.io/podset-slice-required-topology-constraints",
-    "kueue.x-k8s.io/podset-group-name",
-)
 
 
 def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration: BatchJob) -> None:
@@ -48,6 +40,9 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
         found: list[InputError] = []
         if isinstance(obj, Workload):
             found = overrun(manifest, obj.spec.maximum_execution_time_seconds)
+        elif isinstance(obj, Pod):
+            if queue_name(obj.metadata):
+                found = [not_yet("Pods that Kueue manages", names.QUEUE_NAME_LABEL)]
         elif isinstance(obj, Job):
             found = [refused(wrong) for wrong in integration.validate(obj, settings)]
             found += unsupported(obj, settings, integration)
@@ -93,12 +88,6 @@ def unsupported(job: Job, settings: JobSettings, integration: BatchJob) -> list[
     labels = job.metadata.labels or {}
     if labels.get(names.PREBUILT_WORKLOAD) or annotations.get(names.PREBUILT_WORKLOAD):
         found.append(not_yet("prebuilt Workloads", names.PREBUILT_WORKLOAD))
-    template = bytes(job.spec.template.metadata)
-    found += [
-        not_yet("topology-aware scheduling", name)
-        for name in TOPOLOGY_ANNOTATIONS
-        if f'"{name}"'.encode() in template
-    ]
     return found
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from kueue_fast.model import times
 from kueue_fast.model.quantities import UNLIMITED, format_amount
+from kueue_fast.sim.json_topology import TopologyEntry, topology_entry
 from kueue_fast.sim.result import (
     FlavorRow,
     PreemptionRow,
@@ -163,6 +164,7 @@ class Report(_Part, kw_only=True):
     workloads: list[WorkloadEntry]
     cluster_queues: list[QueueEntry]
     flavors: list[FlavorEntry]
+    topologies: list[TopologyEntry]
     preemptions: list[PreemptionEntry]
     events: list[EventEntry]
 
@@ -179,6 +181,7 @@ def to_json(result: SimulationResult) -> bytes:
         workloads=[workload_entry(result, row) for row in result.workloads],
         cluster_queues=[queue_entry(result, row) for row in result.queues],
         flavors=[flavor_entry(result, row) for row in result.flavors],
+        topologies=[topology_entry(row, result.start_ns) for row in result.topologies],
         preemptions=[preemption_entry(result, row) for row in result.preemptions],
         events=[
             EventEntry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from kueue_fast.api.configuration import parse_duration
 from kueue_fast.api.meta import KubernetesObject
@@ -16,13 +16,16 @@ from kueue_fast.sim.yaml_scalars import shortened
 
 __all__ = [
     "ARRIVAL",
+    "FAILS_AT",
     "FAILURE",
     "GRACE_PERIOD",
     "NO_FACTS",
+    "RECOVERS_AT",
     "RUN_TIME",
     "ErrorCollector",
     "Manifest",
     "ManifestErrors",
+    "Moment",
     "SimulationFacts",
     "bounded",
     "describe",
@@ -39,17 +42,41 @@ FAILURE: Final = PREFIX + "failure"
 """`true`: the job ends as failed."""
 GRACE_PERIOD: Final = PREFIX + "grace-period"
 """How long its pods go on after it was told to stop."""
+FAILS_AT: Final = PREFIX + "fails-at"
+"""When a node is not ready any more: times as for the arrival, with commas between them."""
+RECOVERS_AT: Final = PREFIX + "recovers-at"
+"""When a node is ready again: times as for the arrival, with commas between them."""
 
 _DURATION: Final = "a duration such as 90s, 5m or 1h30m"
-_RUNNING_KINDS: Final = ("Job", "Workload")
+_STOPPABLE: Final = ("Job", "Workload")
+# Annotation -> the kinds on which it means something.
+_KINDS: Final[dict[str, tuple[str, ...]]] = {
+    RUN_TIME: (*_STOPPABLE, "Pod"),
+    GRACE_PERIOD: _STOPPABLE,
+    FAILURE: (*_STOPPABLE, "Pod"),
+    FAILS_AT: ("Node",),
+    RECOVERS_AT: ("Node",),
+}
 MOST_ERRORS: Final = 20
+
+
+class Moment(NamedTuple):
+    """A time in ns: after the start of the simulation, or since 1970."""
+
+    ns: int
+    absolute: bool
+
+    def at(self, start_ns: int) -> int:
+        """The time in ns since 1970 in a simulation that starts at `start_ns`."""
+        return self.ns if self.absolute else start_ns + self.ns
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationFacts:
     """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
 
-    An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970.
+    An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970. A node changes at `fails_at`
+    and `recovers_at`.
     """
 
     arrival_ns: int | None = None
@@ -57,6 +84,8 @@ class SimulationFacts:
     run_time_ns: int | None = None
     fails: bool = False
     grace_period_ns: int = 0
+    fails_at: tuple[Moment, ...] = ()
+    recovers_at: tuple[Moment, ...] = ()
 
 
 NO_FACTS: Final = SimulationFacts()
@@ -95,19 +124,22 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
     named = {name: value for name, value in (annotations or {}).items() if name.startswith(PREFIX)}
     if not named:
         return NO_FACTS, []
-    facts: dict[str, int | bool | None] = {}
+    facts: dict[str, int | bool | tuple[Moment, ...] | None] = {}
     errors = []
     for name, value in named.items():
         try:
             if name == ARRIVAL:
                 facts.update(_arrival(value))
-            elif name not in (RUN_TIME, FAILURE, GRACE_PERIOD):
-                known = f"{ARRIVAL}, {RUN_TIME}, {GRACE_PERIOD} or {FAILURE}"
+            elif name not in _KINDS:
+                known = f"{', '.join((ARRIVAL, *list(_KINDS)[:-1]))} or {RECOVERS_AT}"
                 raise _Wrong("is not an annotation of the simulator", known)
-            elif kind not in _RUNNING_KINDS:
-                raise _Wrong(f"has no meaning on a {kind}", "it on a Job or a Workload")
+            elif kind not in _KINDS[name]:
+                raise _Wrong(f"has no meaning on a {kind}", "it on a " + " or a ".join(_KINDS[name]))
             elif name == RUN_TIME:
                 facts["run_time_ns"] = _duration(value, _DURATION)
+            elif name in (FAILS_AT, RECOVERS_AT):
+                field_name = "fails_at" if name == FAILS_AT else "recovers_at"
+                facts[field_name] = tuple(_moment(part.strip()) for part in value.split(","))
             elif name == GRACE_PERIOD:
                 facts["grace_period_ns"] = _duration(value, _DURATION)
             elif value not in ("true", "false"):
@@ -140,13 +172,18 @@ def _duration(text: str, expected: str) -> int:
 
 
 def _arrival(text: str) -> dict[str, int]:
+    moment = _moment(text)
+    return {"arrival_time_ns" if moment.absolute else "arrival_ns": moment.ns}
+
+
+def _moment(text: str) -> Moment:
     # A time starts with its year, and no duration has a colon in it.
     if ":" in text:
         try:
-            return {"arrival_time_ns": times.parse(text)}
+            return Moment(times.parse(text), True)
         except (ValueError, InputError):
             raise _Wrong(f"is {text[:60]!r}", "a time such as 2026-01-01T00:05:00Z") from None
-    return {"arrival_ns": _duration(text, _DURATION + " after the start, or a time (RFC 3339)")}
+    return Moment(_duration(text, _DURATION + " after the start, or a time (RFC 3339)"), False)
 
 
 def problem_words(problem: FieldError) -> str:

@@ -38,7 +38,6 @@ _EXTENSIONS: Final = (".yaml", ".yml", ".json")
 _LATER: Final = frozenset(
     (
         # Readable, but nothing in the simulator acts on them yet.
-        ("v1", "Pod"),
         ("", "MultiKueueCluster"),
         ("", "MultiKueueConfig"),
         ("", "ProvisioningRequestConfig"),

@@ -19,11 +19,13 @@ class SimulationOptions:
     """Options of `simulate`.
 
     `until_ns` ends the run that many nanoseconds after its start (None: when nothing is left to happen). `events`
-    records events, and so makes the words for every failed try. `progress` is called now and then.
+    records events, and so makes the words for every failed try; `history` keeps the use of quota over time.
+    `progress` is called now and then.
     """
 
     until_ns: int | None = None
     configuration: Configuration | None = None
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     events: bool = False
+    history: bool = False
     progress: Progress | None = None

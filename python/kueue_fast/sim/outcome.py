@@ -30,6 +30,7 @@ from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import conditions, quantities, times
 from kueue_fast.sim.recorder import Meter, Recorder
 from kueue_fast.sim.result import FlavorRow, QueueRow, ResourceUse, SimulationResult, State, WorkloadRow
+from kueue_fast.sim.topology_result import TopologyRow
 
 __all__ = ["FinishedRun", "conclude"]
 
@@ -57,6 +58,7 @@ class FinishedRun:
     end_ns: int
     stopped: bool
     restless_ns: int | None
+    topologies: list[TopologyRow]
 
 
 def conclude(run: FinishedRun) -> SimulationResult:
@@ -82,6 +84,7 @@ def conclude(run: FinishedRun) -> SimulationResult:
         preemptions=recorder.preemptions,
         events=recorder.events,
         notes=notes(run),
+        topologies=run.topologies,
     )
 
 
@@ -251,6 +254,7 @@ def queue_rows(run: FinishedRun, states: Mapping[str, QueueState]) -> list[Queue
                     borrowed=max(0, meter.current - nominal) if cohort else 0,
                     peak=meter.peak,
                     integral=meter.integral,
+                    history=meter.history,
                 )
             )
         rows.append(row)
@@ -317,6 +321,7 @@ def flavor_rows(run: FinishedRun) -> list[FlavorRow]:
                 reserved=meter.current,
                 peak=meter.peak,
                 integral=meter.integral,
+                history=meter.history,
             )
         )
     return rows

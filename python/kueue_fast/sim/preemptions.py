@@ -47,7 +47,14 @@ class Preemptions:
                 awaited.pop(requeued.workload, None)
 
     def issue(self, cycle: Cycle) -> None:
-        """Tell the victims of a cycle to stop."""
+        """Tell the victims of a cycle to stop, and those that lost a node for which there is no other."""
+        for each in cycle.evicted:
+            workload = self._workload(each.workload)
+            if workload is not None:
+                namespace, _, name = each.workload.partition("/")
+                now = self._clock.now
+                self._recorder.event(events.evicted(namespace, name, each.reason, each.message, now))
+                self._cluster.update_status(eviction.evicted(workload, each.reason, each.message, now))
         if not cycle.preempted:
             return
         queues = {requeued.workload: requeued.cluster_queue for requeued in cycle.requeued}

@@ -10,19 +10,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kueue_fast.lifecycle.events import Event
-from kueue_fast.sim.result import Outcome, PodSetRow, PreemptionRow, State, WorkloadRow
+from kueue_fast.sim.result import History, Outcome, PodSetRow, PreemptionRow, State, WorkloadRow
 
 __all__ = ["Meter", "Recorder"]
 
 
 @dataclass(slots=True)
 class Meter:
-    """An amount over time: now, at most, and the sum of amount times nanoseconds up to `since_ns`."""
+    """An amount over time: now, at most, and the sum of amount times nanoseconds up to `since_ns`.
+
+    `history` is kept where it is a list.
+    """
 
     since_ns: int
     current: int = 0
     peak: int = 0
     integral: int = 0
+    history: History = None
 
     def add(self, amount: int, now_ns: int) -> None:
         """Change the amount at a time that is not before the last one."""
@@ -33,6 +37,8 @@ class Meter:
     def settle(self) -> None:
         """Take the present amount into the peak: called when an instant is over, so that a handover is no peak."""
         self.peak = max(self.peak, self.current)
+        if self.history is not None and (not self.history or self.history[-1][1] != self.current):
+            self.history.append((self.since_ns, self.current))
 
     def close(self, now_ns: int) -> None:
         """Bring the sum up to the end of the run."""
@@ -43,9 +49,10 @@ class Meter:
 class Recorder:
     """Rows, meters and events of a run."""
 
-    def __init__(self, start_ns: int, *, keep_events: bool) -> None:
+    def __init__(self, start_ns: int, *, keep_events: bool, keep_history: bool = False) -> None:
         self.start_ns = start_ns
         self.keep_events = keep_events
+        self.keep_history = keep_history
         self.rows: dict[str, WorkloadRow] = {}
         self.events: list[Event] = []
         self.preemptions: list[PreemptionRow] = []
@@ -143,6 +150,9 @@ class Recorder:
         for meter in (*self.queue_meters.values(), *self.flavor_meters.values()):
             meter.close(end_ns)
 
+    def _meter(self) -> Meter:
+        return Meter(self.start_ns, history=[] if self.keep_history else None)
+
     def _release(self, key: str, row: WorkloadRow, now_ns: int) -> None:
         usage = self.holding.pop(key, None)
         if usage is not None and row.cluster_queue is not None:
@@ -155,11 +165,11 @@ class Recorder:
             queue_key = (cluster_queue, flavor, resource)
             meter = self.queue_meters.get(queue_key)
             if meter is None:
-                meter = self.queue_meters[queue_key] = Meter(self.start_ns)
+                meter = self.queue_meters[queue_key] = self._meter()
             meter.add(sign * amount, now_ns)
             self._changed[id(meter)] = meter
             total = self.flavor_meters.get((flavor, resource))
             if total is None:
-                total = self.flavor_meters[flavor, resource] = Meter(self.start_ns)
+                total = self.flavor_meters[flavor, resource] = self._meter()
             total.add(sign * amount, now_ns)
             self._changed[id(total)] = total

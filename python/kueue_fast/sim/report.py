@@ -34,6 +34,7 @@ from kueue_fast.sim.report_cells import (
     since,
 )
 from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, preemption_table
+from kueue_fast.sim.report_topology import gang_table, level_table
 from kueue_fast.sim.result import (
     FlavorRow,
     Outcome,
@@ -52,6 +53,7 @@ MOST_ROWS: Final = 200
 SHOWN_OF_MANY: Final = 20
 MOST_WAITING: Final = 20
 MOST_NAMES: Final = 3
+MOST_GANGS: Final = 3
 
 
 def print_report(result: SimulationResult, file: TextIO, *, width: int | None = None) -> None:
@@ -102,6 +104,7 @@ def write(result: SimulationResult, console: Console) -> None:
         if not queue.active:
             console.print(f"{queue.name} is not active ({queue.reason}): {queue.message}", soft_wrap=True)
     print_table(console, use_table(result))
+    print_topologies(console, result)
     if result.events:
         print_events(console, result)
 
@@ -242,22 +245,33 @@ def quantile(ordered: Sequence[int], percent: int) -> int:
 
 def print_waiting(console: Console, result: SimulationResult) -> None:
     """Why workloads wait: the same words once, with the names they hold for."""
+    groups = waiting_groups(result)
+    if not groups:
+        return
+    console.print()
+    console.print(Text("Why they wait", style="bold"))
+    for names, lines in groups:
+        console.print(Text(f"  {names}"), soft_wrap=True)
+        for line in lines:
+            console.print(Text(f"    {line}"), soft_wrap=True)
+
+
+def waiting_groups(result: SimulationResult) -> list[tuple[str, list[str]]]:
+    """Names of workloads, and why they wait, line by line; the last group counts those that are left out."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for row in result.workloads:
         if row.state in (State.PENDING, State.RESERVED):
             why = (row.waiting_reason, row.waiting_message, row.waits_for)
             groups.setdefault(why, []).append(row.key)
-    if not groups:
-        return
-    console.print()
-    console.print(Text("Why they wait", style="bold"))
+    found = []
     for (reason, message, victims), names in list(groups.items())[:MOST_WAITING]:
-        console.print(Text(f"  {listed(names)}"), soft_wrap=True)
-        console.print(Text(f"    {reason}: {message}"), soft_wrap=True)
+        lines = [f"{reason}: {message}"]
         if victims:
-            console.print(Text(f"    until these have stopped: {listed(victims)}"), soft_wrap=True)
+            lines.append(f"until these have stopped: {listed(victims)}")
+        found.append((listed(names), lines))
     if len(groups) > MOST_WAITING:
-        console.print(f"  ... and {len(groups) - MOST_WAITING} more reasons: --json lists all of them.")
+        found.append((f"... and {len(groups) - MOST_WAITING} more reasons: --json lists all of them.", []))
+    return found
 
 
 def listed(names: Sequence[str]) -> str:
@@ -331,6 +345,14 @@ def use_table(result: SimulationResult) -> Table:
         add_row(table, name, *use_cells(row, result.duration_ns))
         name = ""
     return table
+
+
+def print_topologies(console: Console, result: SimulationResult) -> None:
+    """Levels and gangs at the end of the run, by flavor."""
+    for row in result.topologies:
+        print_table(console, level_table(row.end, f"Topology {row.topology} of flavor {row.flavor}"))
+        if row.end.gangs:
+            print_table(console, gang_table(row.end, f"Room for gangs in flavor {row.flavor}", MOST_GANGS))
 
 
 def use_cells(use: ResourceUse | FlavorRow, duration_ns: int) -> tuple[str, ...]:

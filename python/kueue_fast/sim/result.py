@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from kueue_fast.lifecycle.events import Event
+from kueue_fast.sim.topology_result import TopologyRow
 
 __all__ = [
     "FlavorRow",
+    "History",
     "Outcome",
     "PodSetRow",
     "PreemptionRow",
@@ -22,6 +25,9 @@ __all__ = [
     "State",
     "WorkloadRow",
 ]
+
+History: TypeAlias = list[tuple[int, int]] | None
+"""An amount over time: (time, amount from then on), at the end of instants that changed it; None if not kept."""
 
 
 class State(enum.Enum):
@@ -131,6 +137,7 @@ class ResourceUse:
     borrowed: int = 0
     peak: int = 0
     integral: int = 0
+    history: History = None
 
     def mean(self, duration_ns: int) -> float:
         """Mean use over the run in the unit of the other amounts; the present use when the run took no time."""
@@ -165,6 +172,7 @@ class FlavorRow:
     reserved: int = 0
     peak: int = 0
     integral: int = 0
+    history: History = None
 
     def mean(self, duration_ns: int) -> float:
         """Mean use over the run, as in ResourceUse."""
@@ -186,6 +194,7 @@ class SimulationResult:
     events: list[Event]
     notes: list[str]
     preemptions: list[PreemptionRow] = field(default_factory=list)
+    topologies: list[TopologyRow] = field(default_factory=list)
 
     @property
     def duration_ns(self) -> int:

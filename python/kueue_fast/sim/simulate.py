@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from kueue_fast.api.batch import Job
-from kueue_fast.api.core import Namespace
+from kueue_fast.api.core import Namespace, Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
@@ -42,9 +42,11 @@ from kueue_fast.sim.controllers import (
 from kueue_fast.sim.input import check_jobs
 from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
+from kueue_fast.sim.node_registration import registered, schedule_changes
 from kueue_fast.sim.observer import WorkloadObserver
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.outcome import FinishedRun, conclude
+from kueue_fast.sim.placed_pods import PlacedPods
 from kueue_fast.sim.preemptions import Preemptions
 from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.result import SimulationResult
@@ -89,8 +91,9 @@ class Simulation:
         start = start_time(manifests)
         self.clock = VirtualClock(start)
         self.cluster = MemoryCluster(lambda: self.clock.now)
-        self.recorder = Recorder(start, keep_events=options.events)
+        self.recorder = Recorder(start, keep_events=options.events, keep_history=options.history)
         self._reasons = Reasons.read(self._gates)
+        self._by_hostname_prefix = self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix")
         try:
             self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
         except Unsupported as error:
@@ -105,6 +108,7 @@ class Simulation:
         ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
         JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
+        self._pods = PlacedPods(self.cluster, self.clock, self._gates, self._facts, self.recorder.event)
         self.cycles = 0
         self._last_activity = start
         self._stopped = False
@@ -133,6 +137,8 @@ class Simulation:
 
     def result(self) -> SimulationResult:
         """What the run produced; writes the last statuses into the cluster."""
+        # A last batch that moved nothing does not make the run longer.
+        end = self.clock.now if self._stopped else self._last_activity
         return conclude(
             FinishedRun(
                 cluster=self.cluster,
@@ -142,15 +148,17 @@ class Simulation:
                 manage_all=self._settings.manage_jobs_without_queue_name,
                 fair_sharing=fair_sharing(self._options),
                 cycles=self.cycles,
-                # A last batch that moved nothing does not make the run longer.
-                end_ns=self.clock.now if self._stopped else self._last_activity,
+                end_ns=end,
                 stopped=self._stopped,
                 restless_ns=self.restless_ns,
+                topologies=self._pods.ledger.rows(end),
             )
         )
 
     def _next_time(self) -> int | None:
-        due = [time for time in (self.clock.next_time(), self.engine.next_flush()) if time is not None]
+        engine = self.engine
+        times_due = (self.clock.next_time(), engine.next_flush(), engine.next_second_pass())
+        due = [time for time in times_due if time is not None]
         if not due:
             return None
         sampled = self.engine.next_sample()
@@ -167,6 +175,7 @@ class Simulation:
             self.engine.flush(now)
         self._run_cycles(now)
         self.recorder.settle()
+        self._pods.ledger.settle()
 
     def _run_cycles(self, now: int) -> None:
         """Scheduling cycles until they only repeat themselves: the same heads come back with the same answers."""
@@ -174,14 +183,16 @@ class Simulation:
         most_tries = MOST_TRIES + len(self.recorder.rows)
         # Since the last decision: who came back how, and from the second time on with which words.
         seen: dict[tuple[tuple[str, str], ...], set[tuple[str, ...]]] = {}
-        while self.engine.has_heads():
+        while self.engine.has_heads(now):
             cycle = self._cycle(now)
-            if cycle.preempted:
-                evictions += len(cycle.preempted)
+            told_to_stop = len(cycle.preempted) + len(cycle.evicted)
+            placed = bool(cycle.admitted or cycle.moved)
+            if told_to_stop:
+                evictions += told_to_stop
                 self.clock.run_due()
-            if cycle.admitted or cycle.preempted:
+            if placed or told_to_stop:
                 seen.clear()
-                tries = 0 if cycle.admitted else tries + 1
+                tries = 0 if placed else tries + 1
             else:
                 # A head that was parked makes way for another one: that is a change, too. So is a scan of flavors
                 # that got further; but it may also begin anew in each cycle, or in every second one.
@@ -211,8 +222,10 @@ class Simulation:
         self._preemptions.note_victims(self.engine, cycle)
         for decision in cycle.admitted:
             self._admit(decision)
+        for decision in cycle.moved:
+            self._write(decision)
         self._preemptions.issue(cycle)
-        if cycle.admitted or cycle.preempted:
+        if cycle.admitted or cycle.moved or cycle.preempted or cycle.evicted:
             self._last_activity = now
         if self._options.events:
             for requeued in cycle.requeued:
@@ -221,11 +234,21 @@ class Simulation:
 
     def _admit(self, decision: Admission) -> None:
         namespace, _, name = decision.workload.partition("/")
+        if self.cluster.get(Workload.KIND, namespace, name) is None:
+            return
+        self.observer.decided(decision)
+        self._write(decision)
+
+    def _write(self, decision: Admission) -> None:
+        """A decision into the status of its Workload."""
+        namespace, _, name = decision.workload.partition("/")
         workload: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
         if workload is None:
             return
-        self.observer.decided(decision)
-        self.cluster.update_status(admission.admitted(workload, decision, self.clock.now, self._reasons))
+        topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
+        self.cluster.update_status(
+            admission.admitted(workload, decision, self.clock.now, self._reasons, topologies=topologies)
+        )
 
     def _requeued(self, requeued: Requeued) -> None:
         message = requeued.message()
@@ -294,6 +317,11 @@ class Simulation:
             self._still_to_arrive -= 1
         elif isinstance(obj, ClusterQueue):
             obj = with_finalizer(obj)
+        elif isinstance(obj, Node):
+            obj = registered(obj, self.clock.now)
+            schedule_changes(
+                self.cluster, self.clock, obj.metadata.name, manifest.facts, self.recorder.start_ns
+            )
         # A version that a manifest of a live cluster carries means nothing here.
         if obj.metadata.resource_version:
             obj = msgspec.structs.replace(
