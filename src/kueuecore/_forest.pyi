@@ -3,6 +3,7 @@ from typing import ClassVar, Protocol, type_check_only
 from typing_extensions import disjoint_base
 
 from kueuecore._journal import Journal
+from kueuecore._topology import Topologies
 
 @type_check_only
 class Vector(Protocol):
@@ -38,6 +39,9 @@ class Matrix(Protocol):
 class Forest:
     VECTORS: ClassVar[tuple[str, ...]]
     MATRICES: ClassVar[tuple[str, ...]]
+
+    @property
+    def topologies(self) -> Topologies: ...
 
     parent: Vector
     is_queue: Vector

@@ -1,6 +1,7 @@
 from typing_extensions import disjoint_base
 
-from kueuecore._assign import Assigner
+from kueuecore._assigntopology import TopologyAssigner
 
 @disjoint_base
-class Nominator(Assigner): ...
+class Nominator(TopologyAssigner):
+    slices: bool

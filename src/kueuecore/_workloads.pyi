@@ -103,9 +103,7 @@ class Workloads:
     def mark_held(
         self, row: int, admitted: bool, evicted: bool, reserved_at: int, generation: int, gate_closed: bool
     ) -> None: ...
-    def write_slot(
-        self, slot: int, resource: int, flavor: int, amount: int, pod_set: int = 0
-    ) -> None: ...
+    def write_slot(self, slot: int, resource: int, flavor: int, amount: int, pod_set: int = 0) -> None: ...
     def write_pod_set(
         self,
         row: int,

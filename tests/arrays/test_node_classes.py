@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kueuecore._topology import Topologies
 
 from kueue_fast.api.core import Taint
 from kueue_fast.arrays.node_classes import ALL_PASS, NodeClasses
 from kueue_fast.arrays.node_store import NodeFacts
 from kueue_fast.model.node_filter import NO_UPDATES, NodeFilter, Updates, node_filter
+from kueuecore._topology import Topologies
 from tests.arrays.trees import HOST, flavor, node, pod_spec, rows, topology
 
 TAINTS: list[tuple[Taint, ...]] = [(), (Taint(key="k", value="v", effect="NoSchedule"),)]

@@ -110,8 +110,12 @@ class Layouts:
         template = self._intern(bytes(pod_set.template.spec), 0)
         adjusts = namespace if namespace in self._summaries else None
         request = pod_set.topology_request
-        topology = None if request is None else msgspec.structs.astuple(request)
-        if topology is not None and request is not None and request.podset_slice_required_topology_constraints:
+        topology: object = None if request is None else msgspec.structs.astuple(request)
+        if (
+            topology is not None
+            and request is not None
+            and request.podset_slice_required_topology_constraints
+        ):
             topology = _encode(request)
         key = (template, pod_set.count, pod_set.name, pod_set.min_count, adjusts, topology)
         layout = self._singles.get(key)

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
-from kueuecore._topology import Topologies
 from numpy.typing import NDArray
 
 from kueue_fast.api.core import Taint
 from kueue_fast.arrays.names import Names
 from kueue_fast.arrays.node_store import NodeFacts
 from kueue_fast.model.node_filter import BY_AFFINITY, BY_SELECTOR, LooksAt, NodeFilter
+from kueuecore._topology import Topologies
 
 Seen: TypeAlias = tuple[tuple[str, str], ...]
 """Pairs of a label and a value that filters look at, in the order in which they began to; "" is the node's name."""

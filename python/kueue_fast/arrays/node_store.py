@@ -55,7 +55,10 @@ class NodeStore:
         self._touched: set[str] = set()  # nodes of which only the use changed
 
     def set_node(self, node: Node) -> bool:
-        """A Node was created or changed; returns whether anything that counts is other. Raises InputError naming the Node and the quantity that cannot be read."""
+        """A Node was created or changed; returns whether anything that counts is other.
+
+        Raises InputError naming the Node and the quantity that cannot be read.
+        """
         name = node.metadata.name
         facts = None
         if is_usable(node):

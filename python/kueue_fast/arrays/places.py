@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from kueuecore._topology import Topologies
 from numpy.typing import NDArray
+
+from kueuecore._topology import Topologies
 
 SHARED_HOSTS = ""
 """The space of host names that all hostname topologies share; the other spaces have the names of their flavors."""

@@ -48,7 +48,7 @@ class PodTopologyRows:
 
     def knows(self, flavor: str) -> bool:
         """Whether the kernel holds anything about a flavor."""
-        return self._tables.flavor(flavor) < self._kernel.support.shape[0]
+        return bool(self._tables.flavor(flavor) < self._kernel.support.shape[0])
 
     def set_flavor(self, name: str, names_topology: bool) -> None:
         """A flavor, or the Topology that it names, came, changed or went."""
@@ -66,7 +66,9 @@ class PodTopologyRows:
     def _write_filter(self, eligibility: int, name: str) -> None:
         flavor = self._tables.flavor(name)
         self._kernel.reserve(flavors=flavor + 1, pod_filters=eligibility + 1)
-        self._kernel.filter_row[eligibility, flavor] = self._topology.filter_row(self._pods[eligibility], name)
+        self._kernel.filter_row[eligibility, flavor] = self._topology.filter_row(
+            self._pods[eligibility], name
+        )
 
     def _request(self, request: PodSetTopologyRequest | None) -> int:
         if request is None or not is_explicit(request):

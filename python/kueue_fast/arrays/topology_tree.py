@@ -9,7 +9,6 @@ from operator import itemgetter, ne
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from kueuecore._topology import Topologies
 from numpy.typing import NDArray
 
 from kueue_fast.api.core import Toleration
@@ -18,6 +17,7 @@ from kueue_fast.arrays.node_classes import NodeClasses
 from kueue_fast.arrays.node_store import Change, NodeFacts, NodeStore
 from kueue_fast.arrays.places import SHARED_HOSTS, Places
 from kueue_fast.model.topology_nodes import belongs
+from kueuecore._topology import Topologies
 
 Path: TypeAlias = tuple[str, ...]
 """Values of a domain, from the top level to its own."""

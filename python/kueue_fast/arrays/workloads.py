@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.arrays.decisions import PodSetAssignment
 from kueue_fast.arrays.layouts import Layout, Layouts
 from kueue_fast.arrays.ranges import Ranges
 from kueue_fast.arrays.tables import NONE, Tables
@@ -45,7 +46,7 @@ class Record(msgspec.Struct, gc=False):
     local_queue: int = NONE
     slot_start: int = 0
     slot_length: int = 0
-    admission: tuple[str, object] | None = None
+    admission: tuple[str, tuple[PodSetAssignment, ...]] | None = None
     """Of a reserved one: ClusterQueue, and assignments to compare."""
     late: Workload | None = None
     """Of an assumed one: how the object looks by now, in case the admission cannot be written."""
@@ -179,10 +180,8 @@ class WorkloadRows:
             self.tables.column(column_flavor, column_resource)
             kernel.write_slot(slot, column_resource, column_flavor, amount, pod_set)
 
-    def _read_admission(
-        self, workload: Workload, admission: Admission
-    ) -> list[tuple[int, str, str, int]]:
-        """(number of the pod set, resource, flavor, amount) of each pod set, scaled down where pods were reclaimed (QC-62, QP-212)."""
+    def _read_admission(self, workload: Workload, admission: Admission) -> list[tuple[int, str, str, int]]:
+        """(number of the pod set, resource, flavor, amount), scaled down where pods were reclaimed (QC-62, QP-212)."""
         status = workload.status
         reclaimed = {pod.name: pod.count for pod in (status.reclaimable_pods if status else None) or ()}
         if not self.layouts.reclaimable_pods:
@@ -205,7 +204,9 @@ class WorkloadRows:
                     ) from error
                 if left < admitted and admitted > 0:
                     amount = _divide(amount, admitted) * left
-                booked.append((place.get(assignment.name, number), resource, flavors.get(resource, ""), amount))
+                booked.append(
+                    (place.get(assignment.name, number), resource, flavors.get(resource, ""), amount)
+                )
         return booked
 
     def _set_layout(self, record: Record, layout: Layout) -> None:

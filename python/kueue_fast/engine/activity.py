@@ -71,7 +71,8 @@ def activity(
 
 def _places_elsewhere(spec: ClusterQueueSpec, checks: Mapping[str, AdmissionCheck]) -> bool:
     return any(
-        rule.name in checks and checks[rule.name].spec.controller_name == MULTIKUEUE for rule in rules_of(spec)
+        rule.name in checks and checks[rule.name].spec.controller_name == MULTIKUEUE
+        for rule in rules_of(spec)
     )
 
 

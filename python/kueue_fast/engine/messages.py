@@ -11,19 +11,19 @@ from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
     EXCEEDS_MAX_QUOTA,
     LAYER_NOT_PLACED,
+    LEVEL_MISSING,
     NO_TOPOLOGY_DATA,
+    NO_TOPOLOGY_FLAVOR,
+    NODES_EXCLUDED,
     NOT_ELIGIBLE,
     NOT_NOMINATED,
-    UNDECLARED_RESOURCE,
-    NO_TOPOLOGY_FLAVOR,
+    NOT_PLACED,
     OTHER_FLAVOR_OF_SLICE,
     SEVERAL_TOPOLOGIES,
     TOPOLOGY_ONLY,
     TOPOLOGY_UNKNOWN,
     TOPOLOGY_UNSUPPORTED,
-    LEVEL_MISSING,
-    NODES_EXCLUDED,
-    NOT_PLACED,
+    UNDECLARED_RESOURCE,
     Reason,
 )
 from kueue_fast.arrays.layouts import Layout, pods_of_group
@@ -60,9 +60,7 @@ def namespace_missing(namespace: str) -> str:
     return f'workload namespace "{namespace}" does not exist: Namespace "{namespace}" not found'
 
 
-def assignment(
-    reasons: Sequence[Reason], layout: Layout, classes: PodClasses, topology: TopologyRows
-) -> str:
+def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses, topology: TopologyRows) -> str:
     """Why pod sets got no flavor or no places, or none that fit now; empty if there is nothing to say.
 
     Source: QP-464, TP-1003.

@@ -10,7 +10,7 @@ NO_DELAY, DELAYED_ONCE, DELAYED_ALWAYS = range(3)
 
 
 def write_topology(state: State, entry: ClusterQueueEntry) -> None:
-    """What the kernel knows of a ClusterQueue and topologies: all, some or none of its flavors, and when (TP-602, TP-608)."""
+    """Write which flavors of a ClusterQueue have topologies, and whether their places come later (TP-602, TP-608)."""
     tables, kernel = state.tables, state.tables.scheduler.pod_topology
     names = list(flavors_of(entry.spec))
     # upstream counts a ClusterQueue without flavors as one whose flavors all have topologies (QP-917)

@@ -14,6 +14,7 @@ from kueue_fast.model import conditions
 from kueue_fast.model.placements import placements
 from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
 
+
 class Waiting(NamedTuple):
     """A workload that comes again."""
 
@@ -73,7 +74,9 @@ class SecondPassQueue:
 
 def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
     """The eviction of a workload for which there was no place instead of a failed node's (TP-1509)."""
-    nodes = ",".join(node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ())
+    nodes = ",".join(
+        node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ()
+    )
     message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
     key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
     return Eviction(key, cluster_queue, "NodeFailures", message)

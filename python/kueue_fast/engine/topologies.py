@@ -13,6 +13,7 @@ from kueue_fast.engine.queue_topology import write_topology
 from kueue_fast.engine.queues import Queues
 from kueue_fast.engine.state import State
 
+
 class Topologies:
     """Keeps trees and what queues know of them, and looks again at the queues that a change concerns."""
 

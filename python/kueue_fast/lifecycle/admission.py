@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from kueue_fast.api.topology_assignment import Domain, encode
 from kueue_fast.api.kueue import Admission, PodSetAssignment, Workload, WorkloadStatus
+from kueue_fast.api.topology_assignment import Domain, encode
 from kueue_fast.lifecycle.status import (
     FALSE,
     READY,
@@ -123,7 +123,8 @@ def topologies_of(
     """
     return {
         one.name: PodSetTopology(
-            encode(*one.placement, by_hostname_prefix=by_hostname_prefix) if one.placement else b"", one.delayed
+            encode(*one.placement, by_hostname_prefix=by_hostname_prefix) if one.placement else b"",
+            one.delayed,
         )
         for one in pod_sets
         if one.placement is not None or one.delayed is not None

@@ -347,9 +347,7 @@ def _keep_unhealthy(before: Workload, after: Workload) -> Workload:
     nodes = before.status.unhealthy_nodes if before.status is not None else None
     if not nodes or after.status is None:
         return after
-    return msgspec.structs.replace(
-        after, status=msgspec.structs.replace(after.status, unhealthy_nodes=nodes)
-    )
+    return msgspec.structs.replace(after, status=msgspec.structs.replace(after.status, unhealthy_nodes=nodes))
 
 
 def _date_eviction(workload: Workload, now_ns: int) -> None:
