@@ -34,6 +34,7 @@ class World:
         self.clock = VirtualClock(NOW)
         self.cluster = MemoryCluster(lambda: self.clock.now)
         self.events: list[Event] = []
+        self.retries: list[int] = []
         self._facts = facts or {}
         self.pods = PlacedPods(
             self.cluster,
@@ -41,6 +42,7 @@ class World:
             FeatureGates(gates),
             lambda *key: self._facts.get(key, SimulationFacts()),
             self.events.append,
+            lambda: self.retries.append(self.clock.now - NOW),
         )
 
     def node(self, name: str, *, rack: str = "r0", cpu: Any = 8, **more: Any) -> None:

@@ -9,6 +9,7 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.node_gates import NodeGates
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.freed_nodes import FreedNodes
 from kueue_fast.sim.job_pods import JobPods
 from kueue_fast.sim.manifest import SimulationFacts
 from kueue_fast.sim.node_watch import NodeWatch
@@ -24,7 +25,7 @@ __all__ = ["PlacedPods"]
 class PlacedPods:
     """Registers them in the order in which they have to hear of changes: `placements` first.
 
-    `ledger` tells afterwards who sat where.
+    `retry` has what waits looked at again; `ledger` tells afterwards who sat where.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class PlacedPods:
         gates: FeatureGates,
         facts: Callable[[str, str, str], SimulationFacts],
         record: Callable[[Event], None],
+        retry: Callable[[], None],
     ) -> None:
         self.placements = PlacementIndex(cluster)
         self.ledger = TopologyLedger(cluster, clock, self.placements)
@@ -42,3 +44,4 @@ class PlacedPods:
         PodScheduler(cluster, clock)
         NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), record)
         PlainPods(cluster, clock, facts)
+        FreedNodes(cluster, clock, retry)
