@@ -311,7 +311,9 @@ def test_a_second_failure_evicts() -> None:
     assert workload.status is not None
     evicted = {each.type: each.reason for each in workload.status.conditions or ()}["Evicted"]
     assert evicted == "NodeFailures"
-    assert [(each.reason, each.name) for each in world.events] == [("EvictedDueToNodeFailures", "w")]
+    assert [(each.reason, each.name) for each in world.recorder.evictions] == [
+        ("EvictedDueToNodeFailures", "w")
+    ]
 
 
 def test_a_node_that_is_gone_loses_its_pods_at_once() -> None:

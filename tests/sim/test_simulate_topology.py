@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 from kueue_fast.api.core import Pod
+from kueue_fast.sim.html_report import to_html
 from kueue_fast.sim.json_report import to_json
+from kueue_fast.sim.report import print_report
 from kueue_fast.sim.result import SimulationResult, State
 from kueue_fast.sim.simulate import Simulation
 from tests.placed import HOSTNAME
@@ -14,6 +17,7 @@ from tests.sim.test_topology_ledger import RACK
 from tests.sim.world import (
     KUEUE,
     MINUTE,
+    START,
     cluster_queue,
     flavor,
     job,
@@ -128,21 +132,27 @@ def test_a_failed_node_is_replaced() -> None:
 
 def test_without_another_node_the_workload_is_evicted_and_comes_back() -> None:
     nodes = [node("n0", "r0", fails_at="1m", recovers_at="20m"), node("n1", "r0")]
-    result, simulation = run(
-        *queue(), *nodes, placed_job("a", 2, "required", RACK, run_time="10m"), events=True
-    )
-    reasons = [(event.reason, seconds(event.time_ns)) for event in result.events]
-    evicted = next(time for reason, time in reasons if reason == "EvictedDueToNodeFailures")
+    result, simulation = run(*queue(), *nodes, placed_job("a", 2, "required", RACK, run_time="10m"))
+    [event] = result.evictions
+    assert (event.reason, event.name) == ("EvictedDueToNodeFailures", result.workloads[0].name)
+    evicted = seconds(event.time_ns)
     assert evicted is not None
     # One minute to the failure, five until the pods are lost, then a moment.
     assert 360 < evicted < 365
     row = rows(result)["a"]
     assert (row.state, row.preemptions) == (State.FINISHED, 0)
-    assert row.lost_ns == (row.lost_ns // MINUTE) * MINUTE + row.lost_ns % MINUTE > 0
+    assert seconds(START + row.lost_ns) == evicted
     admitted = seconds(row.admitted_ns)
     assert admitted is not None
     assert 1200 <= admitted < 1203
     assert where(simulation) == {}
+    [told] = json.loads(to_json(result))["evictions"]
+    assert (told["reason"], told["message"]) == ("NodeFailures", event.message)
+    assert "no replacement for unhealthy node(s): n0" in event.message
+    out = io.StringIO()
+    print_report(result, out, width=200)
+    assert "NodeFailures  Workload was evicted as there was no replacement" in out.getvalue()
+    assert b"<h2>Evictions</h2>" in to_html(result)
 
 
 def test_the_json_and_the_tables_tell_of_topologies() -> None:

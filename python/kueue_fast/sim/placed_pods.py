@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kueue_fast.cluster.memory import MemoryCluster
-from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.node_gates import NodeGates
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.clock import VirtualClock
@@ -16,6 +15,7 @@ from kueue_fast.sim.node_watch import NodeWatch
 from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.plain_pods import PlainPods
 from kueue_fast.sim.pod_scheduler import PodScheduler
+from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.topology_ledger import TopologyLedger
 from kueue_fast.sim.ungater import Ungater
 
@@ -34,7 +34,7 @@ class PlacedPods:
         clock: VirtualClock,
         gates: FeatureGates,
         facts: Callable[[str, str, str], SimulationFacts],
-        record: Callable[[Event], None],
+        recorder: Recorder,
         retry: Callable[[], None],
     ) -> None:
         self.placements = PlacementIndex(cluster)
@@ -42,6 +42,6 @@ class PlacedPods:
         JobPods(cluster)
         Ungater(cluster, clock, self.placements)
         PodScheduler(cluster, clock)
-        NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), record)
+        NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), recorder)
         PlainPods(cluster, clock, facts)
         FreedNodes(cluster, clock, retry)

@@ -106,7 +106,7 @@ class Simulation:
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
         JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
         self._pods = PlacedPods(
-            self.cluster, self.clock, self._gates, self._facts, self.recorder.event, self._retry_all
+            self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
         )
         self.cycles = 0
         self._last_activity = start
