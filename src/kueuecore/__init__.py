@@ -9,8 +9,19 @@ from kueuecore._forest import Forest
 from kueuecore._journal import Journal
 from kueuecore._nominate import Nominator
 from kueuecore._pending import Pending
+from kueuecore._placement import Placer
 from kueuecore._scheduler import Scheduler
 from kueuecore._topology import Topologies
 from kueuecore._workloads import Workloads
 
-__all__ = ["Flavors", "Forest", "Journal", "Nominator", "Pending", "Scheduler", "Topologies", "Workloads"]
+__all__ = [
+    "Flavors",
+    "Forest",
+    "Journal",
+    "Nominator",
+    "Pending",
+    "Placer",
+    "Scheduler",
+    "Topologies",
+    "Workloads",
+]

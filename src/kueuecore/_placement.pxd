@@ -69,6 +69,7 @@ cdef class Placer:
     cdef Shares spare
     cdef Shares previous                 # an earlier assignment of the workers
     cdef Shares leader_previous
+    cdef bint followed                   # something is placed after the group at hand
 
     # Place all requests of a workload in order of tree rank, group by group (TP-1101); usage is as before afterwards.
     # Returns whether all were placed. Results found before a failure stay.
@@ -92,5 +93,6 @@ cdef class Placer:
     cdef int _fail_for_room(self, PlacementRequest* request, index_t number, index_t workers, Counts* counts, Search* search) except -1 nogil
     cdef int _emit(self, index_t number, Shares* shares, bint leaders) except -1 nogil
     cdef int _assume(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil
+    cdef int _assume_result(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil
     cdef int _reserve_excluded(self, Py_ssize_t count) except -1 nogil
     cdef PlacementRequest* _read(self, requests, int view) except NULL

@@ -96,6 +96,7 @@ cdef class Placer:
                     second = NONE
                     members = gather(requests, count, number, done, &second)
                     left -= members
+                    self.followed = left > 0
                     if not fitting:
                         continue
                     if not 0 <= tree < self.topologies.tree_count or not self.topologies.trees[tree].exists:
@@ -126,6 +127,7 @@ cdef class Placer:
     cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first) except -1 nogil:
         """Each pod set of the group alone (TP-1502)."""
         cdef Py_ssize_t number
+        self.followed = True
         for number in range(first, count):
             if requests[number].tree == requests[first].tree and requests[number].group == requests[first].group:
                 if not self._repair(requests, <index_t> number):
@@ -149,10 +151,10 @@ cdef class Placer:
         if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, workers, 0, INT32_MAX) != PLACED:
             return False
         self._emit(workers, &self.shares, False)
-        self._assume(&requests[workers], &self.shares, False, view)
+        self._assume_result(&requests[workers], &self.shares, False, view)
         if leader != NONE:
             self._emit(leader, &self.shares, True)
-            self._assume(&requests[leader], &self.shares, True, view)
+            self._assume_result(&requests[leader], &self.shares, True, view)
         return True
 
     cdef bint _probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil:
@@ -218,10 +220,10 @@ cdef class Placer:
             self._assume(&requests[leader], &self.leader_previous, False, view)
         if self._find(&more, requests[leader].pods if leads else NONE, view, workers, workers, 0, INT32_MAX) != PLACED:
             return False
-        self._assume(&requests[workers], &self.shares, False, view)
+        self._assume_result(&requests[workers], &self.shares, False, view)
         if leads:
             self._emit(leader, &self.shares, True)
-            self._assume(&requests[leader], &self.shares, True, view)
+            self._assume_result(&requests[leader], &self.shares, True, view)
         elif leader != NONE:
             self._emit(leader, &self.leader_previous, False)
         for item in range(self.previous.length):
@@ -239,7 +241,7 @@ cdef class Placer:
             if self._find(&requests[leader], NONE, view, workers, leader, 0, INT32_MAX) != PLACED:
                 return False
             self._emit(leader, &self.shares, False)
-            self._assume(&requests[leader], &self.shares, False, view)
+            self._assume_result(&requests[leader], &self.shares, False, view)
         elif leader != NONE:
             self._emit(leader, &self.leader_previous, False)
             self._assume(&requests[leader], &self.leader_previous, False, view)
@@ -270,7 +272,7 @@ cdef class Placer:
         if self.shares.length == 0:
             self._fail(number, request.tree, NO_REPLACEMENT, request.unhealthy_place, 0)
             return False
-        self._assume(&request, &self.shares, False, AS_USED)
+        self._assume_result(&request, &self.shares, False, AS_USED)
         for item in range(self.previous.length):
             append(&self.shares, self.previous.items[item].domain, 0, self.previous.items[item].pods)
         sort_and_merge(&self.shares)
@@ -305,7 +307,7 @@ cdef class Placer:
         return 0
 
     cdef int _assume(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil:
-        """Let later groups see the use of these pods (TP-1101, TP-1104)."""
+        """Let later placements see the use of these pods (TP-1101, TP-1104)."""
         cdef bint everywhere = self.overlapping and self.topologies.trees[request.tree].by_host
         cdef Py_ssize_t item
         cdef int64_t pods
@@ -318,6 +320,10 @@ cdef class Placer:
             else:
                 self.topologies.change(request.tree, view, shares.items[item].domain, request.pods, pods, self.journal)
         return 0
+
+    cdef int _assume_result(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil:
+        """`_assume`, unless nothing follows: changes and their undoing would only cost later counts."""
+        return self._assume(request, shares, leaders, view) if self.followed else 0
 
     cdef int _fail(self, index_t number, index_t tree, int32_t code, int64_t first, int64_t second) except -1 nogil:
         """Note a failure, unless an earlier pod set has failed too (TP-612)."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -304,7 +304,7 @@ cdef class Topologies:
         cdef const index_t[::1] place_of = place_array, class_of = class_array
         cdef const int32_t[::1] nodes_of = node_array
         if leaves:
-            if place_array.min() < 0 or place_array.max() >= self.place_count or np.unique(place_array).size != leaves:
+            if place_array.min() < 0 or place_array.max() >= self.place_count or has_twins(place_of, self.place_count):
                 raise ValueError(f"places: expected {leaves} different ones from 0 to {self.place_count - 1}")
             if node_array.min() < 0 or node_array.sum(dtype=np.int64) > INT32_MAX:
                 raise ValueError(f"nodes: {node_array.min()} to {node_array.max()}, expected from 0")
@@ -373,16 +373,27 @@ cdef class Topologies:
         self.tree_at(tree).rank = rank
 
     def write_leaf(self, index_t tree, index_t leaf, index_t node_class, int32_t nodes, free_row):
-        """Members and room of one leaf; nodes 0: it is gone until it is written again. free_row: int64 [width]."""
+        """Members and room of one leaf; nodes 0: it is gone until it is written again. free_row: int64 [width].
+
+        A leaf whose place was given to a new leaf meanwhile takes it back, if that one has no nodes (any more).
+        """
         cdef Tree* row = self.tree_at(tree)
         cdef const amount_t[::1] amounts = _array("free_row", free_row, np.int64, (self.width,))
         cdef Py_ssize_t resource
+        cdef index_t other
         if not 0 <= leaf < row.leaves:
             raise ValueError(f"leaf: {leaf}, expected 0 to {row.leaves - 1}")
         if nodes < 0 or node_class < 0 or (
             <int64_t> row.levels[0].nodes[self._root(row, leaf)] - row.levels[row.depth - 1].nodes[leaf] + nodes > INT32_MAX
         ):
             raise ValueError(f"nodes: {nodes} of class {node_class}, expected numbers from 0")
+        other = row.leaf_of_place[row.place[leaf]]
+        if other != leaf and nodes > 0:
+            if row.levels[row.depth - 1].nodes[other] > 0:
+                raise ValueError(f"leaf: place {row.place[leaf]} of leaf {leaf} is leaf {other} now")
+            row.leaf_of_place[row.place[leaf]] = leaf
+            memcpy(&row.used[AS_USED][leaf * self.width], &self.base[row.place[leaf] * self.width],
+                   self.width * sizeof(amount_t))
         for resource in range(self.width):
             row.free[leaf * self.width + resource] = amounts[resource]
         row.node_class[leaf] = node_class
@@ -399,10 +410,11 @@ cdef class Topologies:
     def insert_leaf(self, index_t tree, positions, int new_from_level, index_t place, index_t node_class, int32_t nodes,
                     free_row):
         """A new leaf with its path. positions: int [level], the number of each domain of the path; from
-        new_from_level on they are new and those behind them move up. All leaves are numbered anew."""
+        new_from_level on they are new and those behind them move up. All leaves are numbered anew. The place may be that
+        of a leaf without nodes, which then goes without: its host moved."""
         cdef Tree* row = self.tree_at(tree)
         cdef const index_t[::1] path = _array("positions", positions, np.int32, (row.depth,))
-        cdef index_t position
+        cdef index_t position, other, root
         cdef int level
         free_array = _array("free_row", free_row, np.int64, (self.width,))
         if not 0 <= new_from_level < row.depth:
@@ -414,9 +426,12 @@ cdef class Topologies:
                 raise ValueError(f"positions[{level}]: {position} with {row.levels[level].count} domains")
             if level and not self._stands_in_order(row, &path[0], level, new_from_level):
                 raise ValueError(f"positions[{level}]: {position} is not among the children of {path[level - 1]}")
-        if not 0 <= place < self.place_count or leaf_at(row, place) != NONE:
+        other = leaf_at(row, place)
+        if not 0 <= place < self.place_count or (other != NONE and row.levels[row.depth - 1].nodes[other] > 0):
             raise ValueError(f"place: {place} is in the tree already, or none of {self.place_count}")
-        if nodes < 0 or node_class < 0 or <int64_t> row.levels[0].count + nodes > INT32_MAX:
+        # All numbers are checked before anything changes: write_leaf below must not refuse them.
+        root = path[0] if new_from_level > 0 else NONE
+        if nodes < 0 or node_class < 0 or (root != NONE and <int64_t> row.levels[0].nodes[root] + nodes > INT32_MAX):
             raise ValueError(f"nodes: {nodes} of class {node_class}, expected numbers from 0")
         insert_path(row, &path[0], new_from_level, place)
         self.versions += 1
@@ -566,6 +581,21 @@ cdef class Topologies:
             self.unbook(workload)
         else:
             self.book(workload)
+
+
+cdef bint has_twins(const index_t[::1] places, Py_ssize_t count) except -1:
+    """Whether a place stands twice among them; all are below count."""
+    cdef uint8_t* seen = <uint8_t*> calloc(count + 1, 1)
+    cdef Py_ssize_t leaf
+    cdef bint twins = False
+    if seen == NULL:
+        raise MemoryError("topology places")
+    for leaf in range(places.shape[0]):
+        if seen[places[leaf]]:
+            twins = True
+        seen[places[leaf]] = 1
+    free(seen)
+    return twins
 
 
 cdef int check_cells(Py_ssize_t leaves, Py_ssize_t width) except -1:

@@ -203,7 +203,10 @@ cdef int insert_path(Tree* tree, const index_t* positions, int new_from_level, i
     tree.leaves += 1
     tree.place[leaf] = place
     tree.node_class[leaf] = 0
-    for domain in range(leaf, tree.leaves):
-        tree.leaf_of_place[tree.place[domain]] = <index_t> domain
+    # From the end, and only what pointed at the moved row: a leaf that lost its place has another's number in `place`.
+    for domain in range(tree.leaves - 1, leaf, -1):
+        if tree.leaf_of_place[tree.place[domain]] == domain - 1:
+            tree.leaf_of_place[tree.place[domain]] = <index_t> domain
+    tree.leaf_of_place[place] = leaf
     link_children(tree)
     return 0

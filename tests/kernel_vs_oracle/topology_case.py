@@ -41,7 +41,7 @@ class KernelCase:
         self.codes = dict(FIXED_CODES)
         rows = self.rng.sample(range(2 * len(case.flavors) + 1), len(case.flavors))
         self.rows = {flavor.name: row for flavor, row in zip(case.flavors, rows, strict=True)}
-        self.topologies.add_places(self._count_places())
+        self.topologies.add_places(self._count_places(ghosts))
         for rank, flavor in enumerate(sorted(case.flavors, key=lambda flavor: flavor.name)):
             self._build(flavor, rank, ghosts)
         self._write_match()
@@ -74,8 +74,8 @@ class KernelCase:
             self.keys.append(name)
         return self.keys.index(name)
 
-    def _count_places(self) -> int:
-        return 2 * sum(len(flavor.leaves) + 2 for flavor in self.case.flavors) + sum(
+    def _count_places(self, ghosts: float) -> int:
+        return sum(int((1 + ghosts) * len(flavor.leaves)) + 3 for flavor in self.case.flavors) + sum(
             len(request.previous or ()) + 1 for request in self.case.requests
         )
 
@@ -101,7 +101,9 @@ class KernelCase:
         depth = len(flavor.levels)
         domains = [sorted({path[: level + 1] for path in leaves}) for level in range(depth)]
         parents = [
-            np.array([domains[level - 1].index(path[:-1]) if level else NONE for path in domains[level]], np.int32)
+            np.array(
+                [domains[level - 1].index(path[:-1]) if level else NONE for path in domains[level]], np.int32
+            )
             for level in range(depth)
         ]
         width = len(self.resources)
@@ -204,7 +206,13 @@ class KernelCase:
         for number, request in enumerate(self.case.requests):
             flavor = next(flavor for flavor in self.case.flavors if flavor.name == request.flavor)
             rows += [
-                (self.rows[request.flavor], number, self._place(flavor, values), self.requests[number]["pods"], count)
+                (
+                    self.rows[request.flavor],
+                    number,
+                    self._place(flavor, values),
+                    self.requests[number]["pods"],
+                    count,
+                )
                 for values, count in request.previous or ()
             ]
         self.topologies.write_bookings(0, np.array(rows, np.int64).reshape(-1, 5))

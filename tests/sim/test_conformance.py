@@ -155,6 +155,10 @@ class TestReplay:
             {"at": 1, "delete": ["Node/n"]},
             "delete of Node/n, which does not exist",
         ),
+        "a failure of what is not there": (
+            {"at": 1, "failed": ["n"]},
+            "failure of Node/n, which does not exist",
+        ),
         "an unknown kind": ({"at": 1, "create": [{"apiVersion": "v9", "kind": "Pudding"}]}, "Pudding"),
     }
 
@@ -163,25 +167,8 @@ class TestReplay:
         with pytest.raises(InputError, match=want):
             replay(scenario(step))
 
-    TOPOLOGY_FLAVOR = {"kind": "ResourceFlavor", "spec": {"topologyName": "t"}}
     UNSUPPORTED = {
-        "failing nodes": (scenario({"at": 1, "failed": ["n"]}), "failing nodes"),
         "a step key that is unknown": (scenario({"at": 1, "scale": ["n"]}), "'scale' in a step"),
-        "topology of a flavor": (scenario({"at": 1, "create": [TOPOLOGY_FLAVOR]}), "topology"),
-        "topology of a pod set": (
-            scenario(
-                {"at": 1, "create": [workload("a", "1", 1, podSets=[{"topologyRequest": {"required": "x"}}])]}
-            ),
-            "topology",
-        ),
-        "slices": (
-            scenario(
-                objects=[
-                    {"kind": "Workload", "metadata": {"annotations": {"kueue.x-k8s.io/elastic-job": "true"}}}
-                ]
-            ),
-            "elastic jobs",
-        ),
     }
 
     @pytest.mark.parametrize(("case", "want"), UNSUPPORTED.values(), ids=UNSUPPORTED.keys())

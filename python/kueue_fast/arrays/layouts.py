@@ -104,12 +104,16 @@ class Layouts:
         pod_sets = workload.spec.pod_sets or []
         status = workload.status
         reclaimed = status is not None and status.reclaimable_pods
-        if len(pod_sets) != 1 or reclaimed or pod_sets[0].topology_request is not None:
+        if len(pod_sets) != 1 or reclaimed:
             return self._find(self._read(pod_sets, self._reclaimed(workload)), namespace)
         pod_set = pod_sets[0]
         template = self._intern(bytes(pod_set.template.spec), 0)
         adjusts = namespace if namespace in self._summaries else None
-        key = (template, pod_set.count, pod_set.name, pod_set.min_count, adjusts)
+        request = pod_set.topology_request
+        topology = None if request is None else msgspec.structs.astuple(request)
+        if topology is not None and request is not None and request.podset_slice_required_topology_constraints:
+            topology = _encode(request)
+        key = (template, pod_set.count, pod_set.name, pod_set.min_count, adjusts, topology)
         layout = self._singles.get(key)
         if layout is None or layout.uses == 0:
             if len(self._singles) >= _KNOWN_SINGLES:

@@ -148,6 +148,7 @@ class Engine:
         `all`: do not wait for the second to pass. Source: QC-36.
         """
         self._state.now_ns = now_ns
+        self._state.topology.refresh()  # what came since the last cycle should not wait for the next
         return self._state.retries.run(now_ns, all)
 
     def next_flush(self) -> int | None:
