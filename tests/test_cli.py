@@ -297,6 +297,60 @@ def test_quickstart_tells_who_borrows_and_who_waits_for_ever() -> None:
     assert flavors["train-large"] == {"on-demand"}
 
 
+NODES = "gpu:2x2x4 cpu=96,memory=256Gi,nvidia.com/gpu=8"
+
+
+def test_the_topology_example_and_its_page(tmp_path: Path) -> None:
+    pages = []
+    for name in ("first.html", "second.html"):
+        page = tmp_path / name
+        result = invoke(
+            "simulate", "-f", str(EXAMPLES / "topology"), "--nodes", NODES, "--json", "--report", str(page)
+        )
+        assert (result.exit_code, result.stderr) == (0, "")
+        pages.append(page.read_bytes())
+    assert pages[0] == pages[1]
+    assert b"Topology of flavor gpu" in pages[0]
+    document = json.loads(result.stdout)
+    assert {entry["state"] for entry in document["workloads"]} == {"Finished"}
+    waited = {entry["owner"]["name"]: entry["waited"] for entry in document["workloads"]}
+    assert {name for name, seconds in waited.items() if seconds} == {"evaluation"}
+    [topology] = document["topologies"]
+    assert topology["peak"]["nodes"] == 17
+
+
+BAD_OPTIONS = {
+    "nodes that cannot be read": (
+        ("--nodes", "4x16"),
+        "error: --nodes:1: is '4x16' (expected [FLAVOR:]SHAPE",
+    ),
+    "nodes for nobody": (
+        ("--nodes", "gpu:2 cpu=1"),
+        "error: --nodes:1: no ClusterQueue offers ResourceFlavor gpu",
+    ),
+    "a report in no folder": (
+        ("--report", "no/such/folder/a.html"),
+        "the directory 'no/such/folder' does not",
+    ),
+    "a report that is a folder": (("--report", "."), "'.' is a directory"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_OPTIONS)
+def test_bad_options_of_topologies(case: str, tmp_path: Path) -> None:
+    options, want = BAD_OPTIONS[case]
+    result = invoke("simulate", "-f", write(tmp_path, QUEUES + WORKLOAD % ("one", 1)), *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert want in result.stderr
+
+
+def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
+    file = write(tmp_path, QUEUES + WORKLOAD % ("one", 1))
+    result = invoke("simulate", "-f", file, "--report", "/dev/full")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error: /dev/full: cannot be written" in result.stderr
+
+
 def test_the_baseline_generator_runs_to_the_end() -> None:
     result = invoke("simulate", "-f", str(EXAMPLES / "baseline"), "--json")
     assert result.exit_code == 0

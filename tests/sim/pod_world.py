@@ -11,13 +11,13 @@ from kueue_fast.api.core import Node, Pod
 from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import MemoryCluster
-from kueue_fast.lifecycle.events import Event
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.model.times import SECOND
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.manifest import SimulationFacts
 from kueue_fast.sim.node_registration import registered, schedule_changes, with_readiness
 from kueue_fast.sim.placed_pods import PlacedPods
+from kueue_fast.sim.recorder import Recorder
 from tests.placed import HOSTNAME, NOW, assignment, placed
 
 RACK = "rack"
@@ -33,14 +33,16 @@ class World:
     ) -> None:
         self.clock = VirtualClock(NOW)
         self.cluster = MemoryCluster(lambda: self.clock.now)
-        self.events: list[Event] = []
+        self.recorder = Recorder(NOW, keep_events=True)
+        self.retries: list[int] = []
         self._facts = facts or {}
         self.pods = PlacedPods(
             self.cluster,
             self.clock,
             FeatureGates(gates),
             lambda *key: self._facts.get(key, SimulationFacts()),
-            self.events.append,
+            self.recorder,
+            lambda: self.retries.append(self.clock.now - NOW),
         )
 
     def node(self, name: str, *, rack: str = "r0", cpu: Any = 8, **more: Any) -> None:

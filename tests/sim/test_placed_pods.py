@@ -227,6 +227,23 @@ def test_a_pod_of_the_input(case: str) -> None:
     assert ended.status.phase == want
 
 
+def test_room_that_others_leave_is_looked_at_every_ten_seconds() -> None:
+    world = two_nodes()
+    for name in ("a", "b", "c"):
+        world.cluster.create(pod(name))
+    world.cluster.create(pod("lost", nodeName="nowhere"))
+    world.run(12)
+    world.cluster.delete(Pod.KIND, "ns", "a")
+    world.run(3)
+    world.cluster.delete(Pod.KIND, "ns", "b")
+    world.run(25)
+    world.cluster.delete(Pod.KIND, "ns", "lost")
+    world.run(25)
+    world.cluster.delete(Pod.KIND, "ns", "c")
+    world.run(25)
+    assert world.retries == [20 * SECOND, 70 * SECOND]
+
+
 # ---- nodes that fail ----
 
 
@@ -294,7 +311,9 @@ def test_a_second_failure_evicts() -> None:
     assert workload.status is not None
     evicted = {each.type: each.reason for each in workload.status.conditions or ()}["Evicted"]
     assert evicted == "NodeFailures"
-    assert [(each.reason, each.name) for each in world.events] == [("EvictedDueToNodeFailures", "w")]
+    assert [(each.reason, each.name) for each in world.recorder.evictions] == [
+        ("EvictedDueToNodeFailures", "w")
+    ]
 
 
 def test_a_node_that_is_gone_loses_its_pods_at_once() -> None:

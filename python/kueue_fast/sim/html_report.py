@@ -24,7 +24,7 @@ from kueue_fast.sim.report import (
     workload_table,
 )
 from kueue_fast.sim.report_cells import since
-from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, preemption_table
+from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, eviction_table, preemption_table
 from kueue_fast.sim.report_topology import gang_table, level_table, short_level
 from kueue_fast.sim.result import SimulationResult
 from kueue_fast.sim.topology_result import TopologyMoment, TopologyRow
@@ -98,6 +98,12 @@ def _preemptions(result: SimulationResult) -> Iterator[Markup]:
         hidden = len(result.preemptions) - MOST_PREEMPTIONS
         if hidden > 0:
             yield element("p", f"... and {hidden} more preemptions: --json lists all of them.")
+    if result.evictions:
+        yield element("h2", "Evictions")
+        yield table_element(eviction_table(result))
+        hidden = len(result.evictions) - MOST_PREEMPTIONS
+        if hidden > 0:
+            yield element("p", f"... and {hidden} more evictions: --json lists all of them.")
 
 
 def _use(result: SimulationResult) -> Iterator[Markup]:

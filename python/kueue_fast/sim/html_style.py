@@ -21,8 +21,8 @@ h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; border-bottom: 1px solid var(--line); vertical-align: bottom; }
 th, td { padding: .15rem .9rem .15rem 0; }
-td { vertical-align: top; overflow-wrap: anywhere; }
-.number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+td { vertical-align: top; overflow-wrap: break-word; max-width: 45rem; }
+.number { text-align: right; white-space: nowrap; }
 .bad { color: var(--bad); } .good { color: var(--good); } .waits { color: var(--waits); }
 dt { font-weight: 600; } dd { margin: 0 0 .4rem 1rem; }
 figure { margin: 1rem 0; }

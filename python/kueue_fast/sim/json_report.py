@@ -13,6 +13,7 @@ import msgspec
 from kueue_fast.model import times
 from kueue_fast.model.quantities import UNLIMITED, format_amount
 from kueue_fast.sim.json_topology import TopologyEntry, topology_entry
+from kueue_fast.sim.report_preemptions import eviction_reason
 from kueue_fast.sim.result import (
     FlavorRow,
     PreemptionRow,
@@ -64,6 +65,15 @@ class PreemptionEntry(_Part, kw_only=True):
     preemptor: str
     preemptor_path: str
     reason: str
+
+
+class EvictionEntry(_Part, kw_only=True):
+    """A workload (`namespace/name`) that was told to stop for another reason."""
+
+    time: float
+    workload: str
+    reason: str
+    message: str
 
 
 class WorkloadEntry(_Part, kw_only=True):
@@ -166,6 +176,7 @@ class Report(_Part, kw_only=True):
     flavors: list[FlavorEntry]
     topologies: list[TopologyEntry]
     preemptions: list[PreemptionEntry]
+    evictions: list[EvictionEntry]
     events: list[EventEntry]
 
 
@@ -183,6 +194,15 @@ def to_json(result: SimulationResult) -> bytes:
         flavors=[flavor_entry(result, row) for row in result.flavors],
         topologies=[topology_entry(row, result.start_ns) for row in result.topologies],
         preemptions=[preemption_entry(result, row) for row in result.preemptions],
+        evictions=[
+            EvictionEntry(
+                time=(event.time_ns - result.start_ns) / NANOSECONDS,
+                workload=f"{event.namespace}/{event.name}",
+                reason=eviction_reason(event),
+                message=event.message,
+            )
+            for event in result.evictions
+        ],
         events=[
             EventEntry(
                 time=(event.time_ns - result.start_ns) / NANOSECONDS,

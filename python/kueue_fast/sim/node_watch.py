@@ -6,7 +6,6 @@ Kueue makes of a failure says `lifecycle.node_failures`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -14,7 +13,6 @@ import msgspec
 from kueue_fast.api.core import Node, Pod, Taint
 from kueue_fast.api.kueue import ResourceFlavor, Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.node_failures import (
     ClearNode,
     EvictWorkload,
@@ -31,6 +29,7 @@ from kueue_fast.model.taints import tolerates
 from kueue_fast.model.topology_nodes import blocking_taints
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.placement_index import PlacementIndex
+from kueue_fast.sim.recorder import Recorder
 
 __all__ = ["NodeWatch"]
 
@@ -48,13 +47,13 @@ class NodeWatch:
         clock: VirtualClock,
         placements: PlacementIndex,
         gates: NodeGates,
-        record: Callable[[Event], None],
+        recorder: Recorder,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._placements = placements
         self._gates = gates
-        self._record = record
+        self._recorder = recorder
         # Pods that run on a node, or ask for it by name.
         self._pods: dict[str, dict[Key, Pod]] = {}
         self._nodes_of: dict[Key, set[str]] = {}
@@ -133,12 +132,12 @@ class NodeWatch:
                     self._cluster.update_status(workload)
                 case EvictWorkload(workload, event):
                     self._cluster.update_status(workload)
-                    self._record(event)
+                    self._recorder.evicted(event)
                 case TerminatePod(pod, event):
                     # What an action before it led to may have taken the pod away.
                     if self._cluster.get(Pod.KIND, pod.metadata.namespace, pod.metadata.name) is not None:
                         self._cluster.update_status(pod)
-                        self._record(event)
+                        self._recorder.event(event)
         if outcome.requeue_after_ns is not None:
             self._look(name, outcome.requeue_after_ns)
 

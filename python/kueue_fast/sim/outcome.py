@@ -82,6 +82,7 @@ def conclude(run: FinishedRun) -> SimulationResult:
         queues=queue_rows(run, states),
         flavors=flavor_rows(run),
         preemptions=recorder.preemptions,
+        evictions=recorder.evictions,
         events=recorder.events,
         notes=notes(run),
         topologies=run.topologies,

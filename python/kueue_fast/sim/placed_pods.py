@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kueue_fast.cluster.memory import MemoryCluster
-from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.node_gates import NodeGates
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.freed_nodes import FreedNodes
 from kueue_fast.sim.job_pods import JobPods
 from kueue_fast.sim.manifest import SimulationFacts
 from kueue_fast.sim.node_watch import NodeWatch
 from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.plain_pods import PlainPods
 from kueue_fast.sim.pod_scheduler import PodScheduler
+from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.topology_ledger import TopologyLedger
 from kueue_fast.sim.ungater import Ungater
 
@@ -24,7 +25,7 @@ __all__ = ["PlacedPods"]
 class PlacedPods:
     """Registers them in the order in which they have to hear of changes: `placements` first.
 
-    `ledger` tells afterwards who sat where.
+    `retry` has what waits looked at again; `ledger` tells afterwards who sat where.
     """
 
     def __init__(
@@ -33,12 +34,14 @@ class PlacedPods:
         clock: VirtualClock,
         gates: FeatureGates,
         facts: Callable[[str, str, str], SimulationFacts],
-        record: Callable[[Event], None],
+        recorder: Recorder,
+        retry: Callable[[], None],
     ) -> None:
         self.placements = PlacementIndex(cluster)
         self.ledger = TopologyLedger(cluster, clock, self.placements)
         JobPods(cluster)
         Ungater(cluster, clock, self.placements)
         PodScheduler(cluster, clock)
-        NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), record)
+        NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), recorder)
         PlainPods(cluster, clock, facts)
+        FreedNodes(cluster, clock, retry)

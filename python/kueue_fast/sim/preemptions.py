@@ -53,7 +53,7 @@ class Preemptions:
             if workload is not None:
                 namespace, _, name = each.workload.partition("/")
                 now = self._clock.now
-                self._recorder.event(events.evicted(namespace, name, each.reason, each.message, now))
+                self._recorder.evicted(events.evicted(namespace, name, each.reason, each.message, now))
                 self._cluster.update_status(eviction.evicted(workload, each.reason, each.message, now))
         if not cycle.preempted:
             return

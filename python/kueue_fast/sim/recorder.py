@@ -56,6 +56,8 @@ class Recorder:
         self.rows: dict[str, WorkloadRow] = {}
         self.events: list[Event] = []
         self.preemptions: list[PreemptionRow] = []
+        # Events of evictions for other reasons, kept whether or not events are.
+        self.evictions: list[Event] = []
         # For whose evictions a workload waits, as the last cycle that looked at it found.
         self.awaited: dict[str, list[str]] = {}
         self.ended = 0
@@ -70,6 +72,11 @@ class Recorder:
         """Keep an event, when events are kept."""
         if self.keep_events:
             self.events.append(event)
+
+    def evicted(self, event: Event) -> None:
+        """A workload was told to stop, not to make way for another one."""
+        self.evictions.append(event)
+        self.event(event)
 
     def arrived(self, row: WorkloadRow) -> None:
         """A workload was created."""

@@ -33,7 +33,7 @@ from kueue_fast.sim.report_cells import (
     short_duration,
     since,
 )
-from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, preemption_table
+from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, eviction_table, preemption_table
 from kueue_fast.sim.report_topology import gang_table, level_table
 from kueue_fast.sim.result import (
     FlavorRow,
@@ -99,6 +99,11 @@ def write(result: SimulationResult, console: Console) -> None:
         hidden = len(result.preemptions) - MOST_PREEMPTIONS
         if hidden > 0:
             console.print(f"... and {hidden} more preemptions: --json lists all of them.", soft_wrap=True)
+    if result.evictions:
+        print_table(console, eviction_table(result))
+        hidden = len(result.evictions) - MOST_PREEMPTIONS
+        if hidden > 0:
+            console.print(f"... and {hidden} more evictions: --json lists all of them.", soft_wrap=True)
     print_table(console, queue_table(result))
     for queue in result.queues:
         if not queue.active:

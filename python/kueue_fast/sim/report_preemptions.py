@@ -1,4 +1,4 @@
-"""Who preempted whom, as a table."""
+"""Who preempted whom, and who was evicted otherwise, as tables."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Final
 
 from rich.table import Table
 
+from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.eviction import reason_words
-from kueue_fast.sim.report_cells import NAME, NUMBER, add_row, new_table, since
+from kueue_fast.sim.report_cells import NAME, NUMBER, Kind, add_row, new_table, since
 from kueue_fast.sim.result import SimulationResult
 
-__all__ = ["MOST_PREEMPTIONS", "preemption_table"]
+__all__ = ["MOST_PREEMPTIONS", "eviction_reason", "eviction_table", "preemption_table"]
 
 MOST_PREEMPTIONS: Final = 40
 
@@ -39,3 +40,23 @@ def preemption_table(result: SimulationResult) -> Table:
             reason_words(row.reason),
         )
     return table
+
+
+def eviction_table(result: SimulationResult) -> Table:
+    """One row an eviction for another reason than preemption, in the order in which they happened."""
+    columns: list[tuple[str, Kind]] = [
+        ("Time", NUMBER),
+        ("Workload", NAME),
+        ("Reason", NAME),
+        ("Message", NAME),
+    ]
+    table = new_table("Evictions", columns)
+    for event in result.evictions[:MOST_PREEMPTIONS]:
+        workload = f"{event.namespace}/{event.name}"
+        add_row(table, since(result, event.time_ns), workload, eviction_reason(event), event.message)
+    return table
+
+
+def eviction_reason(event: Event) -> str:
+    """The reason of an eviction, from that of its event."""
+    return event.reason.removeprefix("EvictedDueTo")

@@ -195,6 +195,8 @@ class SimulationResult:
     notes: list[str]
     preemptions: list[PreemptionRow] = field(default_factory=list)
     topologies: list[TopologyRow] = field(default_factory=list)
+    # Workloads that were told to stop for another reason than preemption.
+    evictions: list[Event] = field(default_factory=list)
 
     @property
     def duration_ns(self) -> int:

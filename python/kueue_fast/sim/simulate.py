@@ -12,7 +12,7 @@ The same manifests and options always give the same result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -28,8 +28,8 @@ from kueue_fast.jobs.defaults import defaulted
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.lifecycle import admission, events
 from kueue_fast.lifecycle.status import Reasons
-from kueue_fast.model import times
 from kueue_fast.model.features import FeatureGates
+from kueue_fast.sim.arrivals import creation_rank, identity, missing_namespaces, named_namespace, start_time
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.cluster_queues import ClusterQueueController, as_scheduled, with_finalizer
 from kueue_fast.sim.controllers import (
@@ -52,15 +52,12 @@ from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.result import SimulationResult
 from kueue_fast.sim.runner import PodRunner
 
-__all__ = ["EPOCH", "Simulation", "simulate"]
+__all__ = ["Simulation", "simulate"]
 
-EPOCH: Final = "2026-01-01T00:00:00Z"
-LATEST_START: Final = times.parse("2200-01-01T00:00:00Z")  # far from where 64 bits of nanoseconds end
 PROGRESS_EVERY: Final = 64
 # Of one instant without an admission, and evictions of one instant, besides one for each workload: upstream has
 # states in which it never rests.
 MOST_TRIES: Final = 400
-NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 def simulate(manifests: Sequence[Manifest], options: SimulationOptions | None = None) -> SimulationResult:
@@ -108,7 +105,9 @@ class Simulation:
         ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
         JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
-        self._pods = PlacedPods(self.cluster, self.clock, self._gates, self._facts, self.recorder.event)
+        self._pods = PlacedPods(
+            self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
+        )
         self.cycles = 0
         self._last_activity = start
         self._stopped = False
@@ -258,6 +257,10 @@ class Simulation:
         namespace, _, name = requeued.workload.partition("/")
         self.recorder.event(events.pending(namespace, name, message, self.clock.now))
 
+    def _retry_all(self) -> None:
+        self.engine.flush(self.clock.now)  # which is how it learns the time
+        self.engine.retry_all()
+
     def _feed_engine(self, event: WatchEvent) -> None:
         obj = event.object
         if obj.KIND == Job.KIND:
@@ -340,58 +343,3 @@ class Simulation:
 def fair_sharing(options: SimulationOptions) -> bool:
     """Whether the configuration turns fair sharing on; an empty section does."""
     return options.configuration is not None and options.configuration.fair_sharing is not None
-
-
-def identity(obj: KubernetesObject) -> tuple[str, str, str]:
-    """Kind, namespace and name."""
-    return obj.KIND, obj.metadata.namespace or "", obj.metadata.name
-
-
-def start_time(manifests: Iterable[Manifest]) -> int:
-    """Where the clock starts, in ns since 1970."""
-    start = times.parse(EPOCH)
-    for manifest in manifests:
-        created = manifest.object.metadata.creation_timestamp
-        if created:
-            start = max(start, times.parse(created))
-            if start > LATEST_START:
-                raise InputError(
-                    f"a simulation cannot start at {created}",
-                    file=manifest.place,
-                    object=describe(manifest.object),
-                    field="$.metadata.creationTimestamp",
-                    expected="a time before the year 2200",
-                )
-    return start
-
-
-def creation_rank(manifest: Manifest) -> int:
-    """Order of creation at one instant, in the order of the input otherwise.
-
-    What jobs refer to comes first, then Workloads that belong to a job, so that the job finds its own.
-    """
-    obj = manifest.object
-    if obj.KIND not in (Job.KIND, Workload.KIND):
-        return 0
-    return 1 if obj.KIND == Workload.KIND and obj.metadata.owner_references else 2
-
-
-def missing_namespaces(manifests: Iterable[Manifest]) -> list[str]:
-    """Namespaces that are used but not defined, in the order of first use: a cluster would have them."""
-    used: dict[str, None] = {}
-    defined = set()
-    for manifest in manifests:
-        obj = manifest.object
-        if isinstance(obj, Namespace):
-            defined.add(obj.metadata.name)
-        elif obj.metadata.namespace:
-            used[obj.metadata.namespace] = None
-    return [name for name in used if name not in defined]
-
-
-def named_namespace(namespace: Namespace) -> Namespace:
-    """A Namespace with the label that every cluster puts on it."""
-    labels = {**(namespace.metadata.labels or {}), NAMESPACE_NAME_LABEL: namespace.metadata.name}
-    return msgspec.structs.replace(
-        namespace, metadata=msgspec.structs.replace(namespace.metadata, labels=labels)
-    )

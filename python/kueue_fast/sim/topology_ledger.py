@@ -189,14 +189,16 @@ class TopologyLedger:
         return name, tuple(level.node_label for level in (spec.levels if spec is not None else None) or ())
 
     def _capacity(self, name: str) -> dict[str, int]:
+        """What the nodes of a flavor hold, ready or not: a failure alone is no higher use."""
         known = self._capacities.get(name)
         if known is None:
             known = self._capacities[name] = {}
             flavor: ResourceFlavor | None = self._cluster.get(ResourceFlavor.KIND, None, name)
             if flavor is not None:
-                nodes = self._cluster.list(Node.KIND)
-                for leaf in _leaves(nodes, flavor, self._levels(flavor)[1]).values():
-                    _add(known, leaf.capacity)
+                levels = self._levels(flavor)[1]
+                for node in self._cluster.list(Node.KIND):
+                    if _values(node, flavor, levels) is not None:
+                        _add(known, _capacity(node))
         return known
 
     def _moment(
@@ -263,10 +265,7 @@ def _leaves(
         leaf.nodes += 1
         if topology_nodes.is_usable(node):
             leaf.ready += 1
-            _add(
-                leaf.capacity,
-                topology_nodes.capacity(node.status.allocatable if node.status is not None else None),
-            )
+            _add(leaf.capacity, _capacity(node))
     return leaves
 
 
@@ -277,6 +276,10 @@ def _values(node: Node, flavor: ResourceFlavor, levels: tuple[str, ...]) -> tupl
     if not topology_nodes.belongs(labels, node_labels, levels):
         return None
     return tuple(labels[level] for level in levels)
+
+
+def _capacity(node: Node) -> dict[str, int]:
+    return topology_nodes.capacity(node.status.allocatable if node.status is not None else None)
 
 
 def _add(total: dict[str, int], more: Amounts) -> None:
