@@ -1,6 +1,6 @@
 """Topology in flavor assignment. See the .pxd."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
 from kueuecore._assign cimport DELAY_PENDING, DELAY_READY, NOT_DELAYED, Assigner
@@ -10,7 +10,7 @@ from kueuecore._podtopology cimport (
 )
 from kueuecore._preempt cimport Preemptor
 from kueuecore._secondpass cimport SecondPass
-from kueuecore._topology cimport AS_EMPTY, AS_USED, BookingList, Topologies
+from kueuecore._topology cimport AS_EMPTY, AS_USED, BookingList
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport (
     MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NONE, PREEMPT, REASON_LAYER_NOT_PLACED, REASON_LEVEL_MISSING,
@@ -47,7 +47,7 @@ cdef class TopologyAssigner(Assigner):
     # --- which flavors suit
 
     cdef bint asks(self, Py_ssize_t row, index_t queue) noexcept nogil:
-        """Whether a pod set is to be placed: it says so, or every flavor of its queue has a topology (TP-601, TP-602)."""
+        """Whether a pod set is to be placed: it says so, or all flavors of its queue have topologies (TP-601, TP-602)."""
         return self.pod_topology.kind_of(row) != ASKS_NOTHING or self.flavors.topology_only[queue]
 
     cdef bint asks_any(self, index_t workload, index_t queue) noexcept nogil:
@@ -189,7 +189,7 @@ cdef class TopologyAssigner(Assigner):
                 request.keep = self.keep_places
             self.placement_count += 1
         if self.workloads.unhealthy[workload] and not self.second_pass:
-            # what names failed nodes is only repaired, and there is nothing to repair yet: it goes without places (TP-1502)
+            # what names failed nodes is only repaired, and there is nothing to repair yet: it goes without (TP-1502)
             self.placement_count = 0
         return 0
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from kueuecore._placement cimport PlacementRequest
 from kueuecore._topology cimport MOST_LAYERS

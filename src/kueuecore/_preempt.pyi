@@ -5,11 +5,13 @@ from kueuecore._flavors import Flavors
 from kueuecore._forest import Forest
 from kueuecore._held import Held
 from kueuecore._journal import Journal
+from kueuecore._placement import Placer
 from kueuecore._share import Shares
 from kueuecore._workloads import Workloads
 
 @disjoint_base
 class Preemptor:
+    placer: Placer
     fair_sharing: bool
 
     def __init__(

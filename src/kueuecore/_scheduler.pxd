@@ -7,7 +7,8 @@ from kueuecore._order cimport Entry
 from kueuecore._types cimport index_t
 
 
-cdef struct DetailHead:      # in the bytes of an admission: one pod set, then `length` DetailItems, `domains` DetailDomains
+# In the bytes of an admission: one pod set, then `length` DetailItems and `domains` DetailDomains.
+cdef struct DetailHead:
     int64_t count
     int32_t name
     int32_t length

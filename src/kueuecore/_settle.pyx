@@ -2,7 +2,6 @@
 
 from libc.stdlib cimport free, realloc
 
-from kueuecore._amount cimport add
 from kueuecore._assign cimport Choice, PodSetResult
 from kueuecore._order cimport Entry
 from kueuecore._placement cimport PlacedDomain

@@ -1,4 +1,4 @@
-"""Usage of single workloads, quota by forest column and places, booked and taken off as one (QP-212, QP-213, TP-1202)."""
+"""Usage of single workloads, quota and places, booked and taken off as one (QP-212, QP-213, TP-1202)."""
 
 from kueuecore._flavors cimport Flavors
 from kueuecore._forest cimport Forest

@@ -33,7 +33,10 @@ cdef class Workloads:
     }
     REQUEST_CLASSES = {"request_start": np.int32, "request_length": np.int32}
     REQUESTS = {"request_resource": np.int32, "request_amount": np.int64}
-    SLOTS = {"slot_resource": np.int32, "slot_pod_set": np.int32, "slot_tried": np.int32, "slot_flavor": np.int32, "slot_amount": np.int64}
+    SLOTS = {
+        "slot_resource": np.int32, "slot_pod_set": np.int32, "slot_tried": np.int32, "slot_flavor": np.int32,
+        "slot_amount": np.int64,
+    }
 
     def __init__(self, Py_ssize_t uid_width=36):
         self.rows = 0

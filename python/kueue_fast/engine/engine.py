@@ -78,6 +78,7 @@ class Engine:
         self._topologies = Topologies(self._state, self._queues, self._intake)
         self._inventory = Inventory(self._state, self._queues, self._intake, self._topologies)
         self._words: dict[str, Callable[[], str]] = {}
+        self._refusal_of: list[int] = []  # [place in `requeued`] place among the kernel's refusals
         queues, inventory, topologies = self._queues, self._inventory, self._topologies
         self._upserts: dict[type, Callable[[Any], None]] = {
             Workload: self._intake.upsert,
@@ -215,14 +216,17 @@ class Engine:
             else:
                 admitted.append(self._admission(row, queue, detail, places))
         requeued, evicted = [], []
-        for refusal in scheduler.refusals():
+        self._refusal_of = []
+        for number, refusal in enumerate(scheduler.refusals()):
             waiting = again.get(refusal[0])
             if waiting is None:
                 requeued.append(self._refusal(*refusal))
             elif OUTCOMES[refusal[2]] == "NodeFailure":
                 evicted.append(second_pass.node_failure(waiting.workload, state.by_row[refusal[1]].name))
+                continue
             else:
                 requeued.append(self._again(waiting, *refusal))
+            self._refusal_of.append(number)
         preempted = self._preemptions(scheduler.preemptions())
         keys = state.rows.keys
         replaced = [
@@ -339,7 +343,9 @@ class Engine:
         Raises ValueError for a place that is none. Answers until the next cycle or event: rows are used again.
         """
         by_row = self._state.rows.by_row
-        targets = self._state.tables.scheduler.targets_of(refusal)
+        if not 0 <= refusal < len(self._refusal_of):
+            raise ValueError(f"refusal {refusal}: expected 0 to {len(self._refusal_of) - 1}")
+        targets = self._state.tables.scheduler.targets_of(self._refusal_of[refusal])
         return [record.key for row in targets if (record := by_row[row]) is not None]
 
     def queue_state(self) -> dict[str, QueueState]:
