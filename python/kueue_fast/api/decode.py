@@ -125,7 +125,7 @@ def decode(data: bytes) -> KubernetesObject:
             obj = reader.convert(obj)
     except _DECODE_ERRORS as error:
         raise _input_error(error, data) from None
-    return _finish(obj, reader.namespaced)
+    return finish(obj, reader.namespaced)
 
 
 def decode_object(document: Mapping[str, Any]) -> KubernetesObject:
@@ -210,7 +210,11 @@ def _unknown_kind(header: _Header, data: bytes) -> InputError:
     )
 
 
-def _finish(obj: Any, namespaced: bool) -> KubernetesObject:
+def finish(obj: Any, namespaced: bool) -> KubernetesObject:
+    """What a struct cannot say of itself: a name must be there, and a namespace where the kind has them.
+
+    Raises InputError.
+    """
     meta = obj.metadata
     if not meta.name and not meta.generate_name:
         raise InputError("is missing", object=obj.KIND, field="$.metadata.name", expected="the object's name")
@@ -247,19 +251,23 @@ def _decode_typed_items(data: bytes, kind: str, api_version: str) -> list[Kubern
         except _DECODE_ERRORS:
             pass  # Item by item, as below, the error names the object.
         else:
-            return [_finish(item, reader.namespaced) for item in items]
-    return [_decode_item(item, reader, cls.KIND) for item in _raw_items(data, kind)]
+            return [finish(item, reader.namespaced) for item in items]
+    return [decode_item(item, *header) for item in _raw_items(data, kind)]
 
 
-def _decode_item(item: bytes, reader: _Reader, kind: str) -> KubernetesObject:
-    """An item of a typed list, which need not carry its kind."""
+def decode_item(item: bytes, api_version: str, kind: str) -> KubernetesObject:
+    """An item of a typed list or the object of a watch event, which need not carry its kind.
+
+    Raises InputError as `decode` does, KeyError for a kind that is not known.
+    """
+    reader = _READERS[api_version, kind]
     try:
         obj = reader.decode(item)
         if reader.convert is not None:
             obj = reader.convert(obj)
     except _DECODE_ERRORS as error:
         raise _input_error(error, item, kind) from None
-    return _finish(obj, reader.namespaced)
+    return finish(obj, reader.namespaced)
 
 
 _AT_PATH = re.compile(r"(.*) - at `(.*)`\Z", re.DOTALL)

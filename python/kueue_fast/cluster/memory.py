@@ -10,15 +10,16 @@ Everything is deterministic: uids and resource versions are counters, times come
 
 from __future__ import annotations
 
-import enum
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from kueue_fast.api.meta import ObjectMeta
-from kueue_fast.errors import KueueFastError
+from kueue_fast.cluster.changes import Change, Key, Listener, WatchEvent, describe, key_of
+from kueue_fast.cluster.errors import AlreadyExistsError, ClusterError, ConflictError, NotFoundError
+from kueue_fast.cluster.index import ObjectIndex
 from kueue_fast.model import times
 
 __all__ = [
@@ -34,58 +35,8 @@ __all__ = [
 
 NANOSECONDS = 1_000_000_000
 
-# (kind, namespace or "", name)
-Key: TypeAlias = tuple[str, str, str]
 
-
-class ClusterError(KueueFastError):
-    """The cluster refused a request."""
-
-
-class NotFoundError(ClusterError):
-    """The object does not exist (404)."""
-
-
-class AlreadyExistsError(ClusterError):
-    """An object of that kind and name exists (409)."""
-
-
-class ConflictError(ClusterError):
-    """The object was changed by someone else in between (409)."""
-
-
-class Change(enum.Enum):
-    """What a watch reports, in the words of the Kubernetes API."""
-
-    ADDED = "ADDED"
-    MODIFIED = "MODIFIED"
-    DELETED = "DELETED"
-
-
-class WatchEvent(NamedTuple):
-    """One change: the object after it (for DELETED the last state) and, for MODIFIED, before it."""
-
-    change: Change
-    object: Any
-    old: Any | None
-
-
-Listener: TypeAlias = Callable[[WatchEvent], None]
-
-
-def key_of(obj: Any) -> Key:
-    """Key of an object: its kind, its namespace ("" when it has none) and its name."""
-    metadata = obj.metadata
-    return obj.KIND, metadata.namespace or "", metadata.name
-
-
-def describe(key: Key) -> str:
-    """`Kind namespace/name` for messages."""
-    kind, namespace, name = key
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-
-
-class MemoryCluster:
+class MemoryCluster(ObjectIndex):
     """An in-memory API server on a virtual clock.
 
     `now` returns the time in nanoseconds since 1970. creationTimestamp and deletionTimestamp are cut to whole
@@ -94,10 +45,8 @@ class MemoryCluster:
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
+        super().__init__()
         self._now = now
-        self._objects: dict[str, dict[Key, Any]] = {}
-        self._by_uid: dict[str, Key] = {}
-        self._dependents: dict[str, dict[Key, None]] = {}
         self._listeners: list[tuple[str | None, Listener]] = []
         self._outbox: deque[WatchEvent] = deque()
         self._delivering = False
@@ -110,31 +59,6 @@ class MemoryCluster:
         A listener may write to the cluster; what follows from it is delivered after the event at hand.
         """
         self._listeners.append((kind, listener))
-
-    def get(self, kind: str, namespace: str | None, name: str) -> Any | None:
-        """The object, or None."""
-        objects = self._objects.get(kind)
-        return None if objects is None else objects.get((kind, namespace or "", name))
-
-    def by_uid(self, uid: str) -> Any | None:
-        """The object that carries this uid, or None."""
-        key = self._by_uid.get(uid)
-        return None if key is None else self._objects[key[0]][key]
-
-    def list(self, kind: str, namespace: str | None = None) -> Iterator[Any]:
-        """Objects of a kind in the order of creation, of one namespace when it is given."""
-        for key, obj in self._objects.get(kind, {}).items():
-            if namespace is None or key[1] == namespace:
-                yield obj
-
-    def count(self, kind: str) -> int:
-        """Number of objects of a kind."""
-        return len(self._objects.get(kind, ()))
-
-    def dependents(self, uid: str) -> Iterator[Any]:
-        """Objects with an owner reference to `uid`, in the order in which they came to have it."""
-        for key in self._dependents.get(uid, ()):
-            yield self._objects[key[0]][key]
 
     def create(self, obj: Any) -> Any:
         """Store a new object and return it with uid, resourceVersion, generation and creationTimestamp.
@@ -164,9 +88,7 @@ class MemoryCluster:
                 creation_timestamp=metadata.creation_timestamp or self._timestamp(),
             ),
         )
-        objects[key] = stored
-        self._by_uid[uid] = key
-        self._link(key, stored)
+        self._put(key, None, stored)
         self._emit(WatchEvent(Change.ADDED, stored, None))
         return stored
 
@@ -247,10 +169,7 @@ class MemoryCluster:
         """Store `new`, whose metadata belongs to it alone, under the next version."""
         self._resource_version += 1
         new.metadata.resource_version = str(self._resource_version)
-        if new.metadata.owner_references != old.metadata.owner_references:
-            self._unlink(key, old)
-            self._link(key, new)
-        self._objects[key[0]][key] = new
+        self._put(key, old, new)
         if new.metadata.deletion_timestamp and not new.metadata.finalizers:
             self._remove(key, new)
         else:
@@ -258,10 +177,8 @@ class MemoryCluster:
         return new
 
     def _remove(self, key: Key, obj: Any) -> None:
-        del self._objects[key[0]][key]
+        self._drop(key, obj)
         uid = obj.metadata.uid
-        self._by_uid.pop(uid, None)
-        self._unlink(key, obj)
         self._resource_version += 1
         self._emit(WatchEvent(Change.DELETED, obj, None))
         # The index keeps what stays for its finalizers, so that whoever has to remove them finds it.
@@ -273,18 +190,6 @@ class MemoryCluster:
             # Kubernetes keeps an object as long as one of its owners exists.
             if not any(owner.uid in self._by_uid for owner in owners):
                 self.delete(*dependent)
-
-    def _link(self, key: Key, obj: Any) -> None:
-        for owner in obj.metadata.owner_references or ():
-            self._dependents.setdefault(owner.uid, {})[key] = None
-
-    def _unlink(self, key: Key, obj: Any) -> None:
-        for owner in obj.metadata.owner_references or ():
-            followers = self._dependents.get(owner.uid)
-            if followers is not None:
-                followers.pop(key, None)
-                if not followers:
-                    del self._dependents[owner.uid]
 
     def _emit(self, event: WatchEvent) -> None:
         self._outbox.append(event)

@@ -1,0 +1,1 @@
+"""A live cluster: the only code that speaks to a Kubernetes API server."""

@@ -1,0 +1,45 @@
+"""A live cluster as the rest of the program sees it: watched kinds in a cache, and a writer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from kueue_fast.cluster.kube.cache import ObjectCache
+from kueue_fast.cluster.kube.reflector import Reflector, Report
+from kueue_fast.cluster.kube.resources import RESOURCES
+from kueue_fast.cluster.kube.transport import Connection
+
+__all__ = ["KubeCluster"]
+
+
+class KubeCluster(ObjectCache):
+    """Reads as the embedded cluster does; `kinds` are watched once `run` is called."""
+
+    def __init__(self, connection: Connection, kinds: Iterable[str], report: Report | None = None) -> None:
+        super().__init__()
+        self.reflectors = {
+            kind: Reflector(connection, RESOURCES[kind], self, report=report) for kind in kinds
+        }
+
+    async def run(self) -> None:
+        """Keep all kinds up to date, until this is cancelled or a listener raises."""
+        async with asyncio.TaskGroup() as group:
+            for reflector in self.reflectors.values():
+                group.create_task(reflector.run())
+
+    async def synced(self, timeout_s: float) -> None:
+        """Return when each kind has been listed once. Raises TimeoutError naming those that were not, and why."""
+        waiting = [asyncio.ensure_future(each.synced.wait()) for each in self.reflectors.values()]
+        try:
+            _, late = await asyncio.wait(waiting, timeout=timeout_s)
+        finally:
+            for each in waiting:
+                each.cancel()
+        if late:
+            missing = [
+                f"{kind} ({reflector.last_error or 'no answer yet'})"
+                for kind, reflector in self.reflectors.items()
+                if not reflector.synced.is_set()
+            ]
+            raise TimeoutError(f"not listed after {timeout_s:g} s: {', '.join(missing)}")
