@@ -8,7 +8,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from tests.controlplane import commands
 from tests.controlplane.build import program
-from tests.controlplane.certificates import Authority, write_signing_key
+from tests.controlplane.certificates import Authority, Pair, write_signing_key
 from tests.controlplane.client import Client, RequestError
 from tests.controlplane.kubeconfig import certificate_user, write_kubeconfig
 from tests.controlplane.manifests import kueue_crds
@@ -102,6 +102,10 @@ class ControlPlane:
         self._commands["kwok"] = commands.kwok(programs["kwok"], files["kwok"], STAGES, self._ports["kwok"])
         for name in names:
             self.start(name)
+
+    def issue(self, name: str, common_name: str, organization: str | None = None) -> Pair:
+        """A client certificate that the apiserver trusts."""
+        return self._authority.issue(name, common_name, organization)
 
     def down(self, names: Sequence[str] = ()) -> None:
         """End these programs, or all of them."""

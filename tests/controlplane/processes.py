@@ -59,7 +59,9 @@ class Processes:
                     end += patience_s
                 time.sleep(POLL_SECONDS)
         self._running.pop(name, None)
-        self._children.pop(name, None)
+        child = self._children.pop(name, None)
+        if child is not None:
+            child.wait()
         self._save()
 
     def stop_all(self) -> None:

@@ -151,7 +151,7 @@ class Connection:
             await self._reload(generation)
             raise
         finally:
-            answer.close()
+            _abort(answer)
 
     async def _request(
         self,
@@ -226,6 +226,14 @@ class Connection:
             await self._load()
             self._generation += 1
             return True
+
+
+def _abort(answer: aiohttp.ClientResponse) -> None:
+    """End a stream that may still be coming in: at once, without waiting for the other end to say goodbye."""
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    answer.close()
 
 
 async def _refusal(answer: aiohttp.ClientResponse, what: str) -> ApiError:

@@ -51,7 +51,8 @@ class _Applied(KubernetesObject, kw_only=True):
 def admission(workload: Workload, *, strict: bool = True) -> Write:
     """Everything that the admission's manager owns, as it is in this Workload; takes fields from others.
 
-    With `strict` it is a conflict if the object has changed since this version, else only if its uid is another.
+    With `strict` it is a conflict if the object has changed since this version; without, nothing is checked, not even
+    whether it is still the same object (the API server ignores uid and generation here).
     """
     found = workload.status or WorkloadStatus()
     requeue = found.requeue_state
@@ -89,7 +90,7 @@ def _apply(workload: Workload, status: WorkloadStatus, manager: str, *, strict: 
             name=metadata.name,
             namespace=metadata.namespace,
             uid=metadata.uid,
-            # A changed spec makes a conflict.
+            # As upstream sends it; the API server does not look at it.
             generation=metadata.generation,
             labels=metadata.labels,
             annotations=metadata.annotations,
