@@ -1,9 +1,21 @@
-"""What every test folder shares: how many random cases run, and how hypothesis runs them."""
+"""What every test folder shares: how many random cases run, how hypothesis runs them, how coroutines run, and the
+control plane of the tests marked `live`.
+"""
 
+from __future__ import annotations
+
+import asyncio
+import inspect
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.controlplane.plane import ControlPlane
+    from tests.controlplane.world import World
 
 # No deadline in either: how long an example takes says nothing about the code on a shared machine.
 settings.register_profile("everyday", deadline=None)
@@ -19,3 +31,55 @@ BULK_CYCLES = int(os.environ.get("KUEUE_FAST_BULK_CYCLES", "20000"))
 def bulk_cycles() -> int:
     """How many seeded random cases a test marked `bulk` compares with the slow oracle."""
     return BULK_CYCLES
+
+
+# A test that waits for what never comes shall say so.
+COROUTINE_SECONDS = 120
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in names}
+
+    async def bounded() -> None:
+        async with asyncio.timeout(COROUTINE_SECONDS):
+            await pyfuncitem.obj(**arguments)
+
+    asyncio.run(bounded())
+    return True
+
+
+# Imported only where they are used: most tests need none of this.
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """etcd and kube-apiserver with Kueue's CRDs, for all tests; each makes a namespace of its own."""
+    from tests.controlplane.plane import ControlPlane
+
+    plane = ControlPlane(tmp_path_factory.mktemp("controlplane"))
+    try:
+        plane.up()
+        plane.install_kueue_crds()
+        yield plane
+    finally:
+        plane.down()
+
+
+@pytest.fixture(scope="session")
+def plane_with_pods(plane: ControlPlane) -> ControlPlane:
+    """The same, with what makes Jobs, pods and nodes move."""
+    plane.up_pods()
+    return plane
+
+
+@pytest.fixture
+def world(plane: ControlPlane, request: pytest.FixtureRequest) -> World:
+    """A namespace, and makers of connections."""
+    from tests.controlplane.world import World
+
+    return World.make(plane, request.node.name)

@@ -75,7 +75,7 @@ class ControlPlane:
         for crd in crds:
             self.client.apply(crd)
         for crd in crds:
-            self._wait_served(crd["spec"]["group"], crd["spec"]["names"]["plural"])
+            self._wait_served(f"{crd['spec']['group']}/v1beta2", crd["spec"]["names"]["kind"])
 
     def up_pods(self) -> None:
         """What makes Jobs, pods and nodes move: controller manager, scheduler, kwok."""
@@ -135,11 +135,12 @@ class ControlPlane:
         with build_opener(ProxyHandler({})).open(self._etcd_url, timeout=2) as answer:
             return bool(answer.status == 200)
 
-    def _wait_served(self, group: str, plural: str) -> None:
+    def _wait_served(self, api_version: str, kind: str) -> None:
         def served() -> bool:
             try:
-                self.client.request("GET", f"/apis/{group}/v1beta2/{plural}", limit="1")
-            except RequestError:
+                # Discovery knows a kind a moment later than its requests are answered, or earlier.
+                self.client.request("GET", self.client.path(api_version, kind), limit="1")
+            except (KeyError, RequestError):
                 return False
             return True
 

@@ -4,7 +4,7 @@ import pytest
 
 from kueue_fast.cluster.kube.lease import LeaderElector, LeaseLostError, LeaseSettings
 from kueue_fast.errors import InputError
-from tests.cluster.kube.world import running, until
+from tests.controlplane.world import running, until
 
 live = pytest.mark.live
 

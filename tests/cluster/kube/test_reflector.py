@@ -7,7 +7,7 @@ from kueue_fast.cluster.kube.cache import ObjectCache
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.reflector import Reflector
 from kueue_fast.cluster.kube.resources import RESOURCES, Resource
-from tests.cluster.kube.world import KUEUE, running, until
+from tests.controlplane.world import KUEUE, running, until
 
 pytestmark = pytest.mark.live
 

@@ -96,7 +96,8 @@ import json, pathlib
 calls = pathlib.Path({calls!r})
 calls.write_text(calls.read_text() + "x" if calls.exists() else "x")
 token = {tokens!r}[min(len(calls.read_text()), len({tokens!r})) - 1]
-print(json.dumps({{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {{"token": token}}}}))
+status = {{"token": token}}
+print(json.dumps({{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}}))
 """
 
 
@@ -153,7 +154,7 @@ async def test_token_file_that_changed(world, tmp_path):
 async def test_server_with_a_foreign_certificate_is_not_trusted(world, tmp_path):
     stranger = Authority(tmp_path, "stranger").pair.certificate
     path = write_kubeconfig(tmp_path / "kubeconfig", world.client.server, {"token": "t"}, stranger)
-    with pytest.raises(UnreachableError, match="(?i)certificate"):
+    with pytest.raises(UnreachableError, match=r"(?i)certificate"):
         await ask(path)
 
 
@@ -169,13 +170,13 @@ async def test_server_name_of_the_kubeconfig(world, tmp_path):
     await ask(path)
     document["clusters"][0]["cluster"]["tls-server-name"] = "other.example"
     path.write_text(yaml.safe_dump(document))
-    with pytest.raises(UnreachableError, match="(?i)certificate"):
+    with pytest.raises(UnreachableError, match=r"(?i)certificate"):
         await ask(path)
 
 
 async def test_nobody_listens(tmp_path):
     path = write_kubeconfig(tmp_path / "kubeconfig", f"http://{HOST}:{free_ports(1)[0]}", {"token": "t"})
-    with pytest.raises(UnreachableError, match="GET /version: Cannot connect"):
+    with pytest.raises(UnreachableError, match=r"GET /version: Cannot connect"):
         await ask(path)
 
 
@@ -200,12 +201,12 @@ async def test_broken_kubeconfig(tmp_path, text, want_words):
 async def test_plugin_that_fails(tmp_path):
     command = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nowhere/plugin"}
     path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1", {"exec": command})
-    with pytest.raises(InputError, match="gives no credentials: .*/nowhere/plugin"):
+    with pytest.raises(InputError, match=r"gives no credentials: .*/nowhere/plugin"):
         await ask(path)
 
 
 async def test_no_service_account():
-    with pytest.raises(InputError, match="the service account cannot be used: "):
+    with pytest.raises(InputError, match=r"the service account cannot be used: "):
         await Credentials(None).load()
 
 
@@ -217,7 +218,7 @@ def test_which_kubeconfig(tmp_path):
     assert find_kubeconfig(None, {"KUBECONFIG": "variable", **pod}, tmp_path) == "variable"
     assert find_kubeconfig(None, pod, tmp_path) is None
     with pytest.raises(
-        InputError, match="there is no cluster to connect to .expected --kubeconfig, the variable"
+        InputError, match=r"there is no cluster to connect to .expected --kubeconfig, the variable"
     ):
         find_kubeconfig(None, {}, tmp_path)
     default.write_text("")

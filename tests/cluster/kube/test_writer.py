@@ -10,7 +10,7 @@ from kueue_fast.cluster.kube.backoff import Backoff
 from kueue_fast.cluster.kube.errors import RejectedError, ServerError
 from kueue_fast.cluster.kube.resources import RESOURCES
 from kueue_fast.cluster.kube.writer import Verb, Write, Writer
-from tests.cluster.kube.world import KUEUE, until
+from tests.controlplane.world import KUEUE, until
 
 pytestmark = pytest.mark.live
 

@@ -93,6 +93,7 @@ class EventRecorder:
         self._series: dict[_Key, _Series] = {}
         self._queue: deque[_Series] = deque()
         self._queued = asyncio.Event()
+        self._named_ns = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -150,7 +151,9 @@ class EventRecorder:
     def _begin(self, key: _Key, regarding: ObjectReference, note: str, now: int) -> _Series:
         # An event about an object without a namespace is kept in "default".
         namespace = regarding.namespace or "default"
-        name = f"{regarding.name}.{now:x}"
+        # Two events of one moment about one object need two names.
+        self._named_ns = max(self._named_ns + 1, now)
+        name = f"{regarding.name}.{self._named_ns:x}"
         body: dict[str, object] = {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,

@@ -9,8 +9,8 @@ from typing import Any
 
 from kueue_fast.cluster.kube.credentials import Credentials
 from kueue_fast.cluster.kube.transport import Connection, ConnectionSettings
-from tests.cluster.kube.faults import FaultProxy
 from tests.controlplane.client import Client
+from tests.controlplane.faults import FaultProxy
 from tests.controlplane.kubeconfig import write_kubeconfig
 from tests.controlplane.plane import ControlPlane
 

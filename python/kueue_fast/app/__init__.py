@@ -1,0 +1,1 @@
+"""The live process: the engine and the controllers around it, on a cluster."""

@@ -1,0 +1,178 @@
+"""The controller's process: caches first, then the Lease, then everything that decides and writes.
+
+Who follows keeps its caches up to date, so that it can decide at once when it leads. At the end what decides stops
+first, pending writes get a moment, and the Lease is given back last.
+
+Source: OP-130, OP-131, OP-147, OP-148, OP-182..185.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from kueue_fast.api import batch, core, kueue
+from kueue_fast.app.decisions import DecisionWriter
+from kueue_fast.app.events import Events
+from kueue_fast.app.jobs import JobController
+from kueue_fast.app.scheduler import SchedulerThread
+from kueue_fast.app.settings import ControllerSettings, lease_settings
+from kueue_fast.app.shadow import Shadow
+from kueue_fast.app.statuses import StatusWriter
+from kueue_fast.app.workloads import WorkloadController
+from kueue_fast.cluster.changes import Change, WatchEvent
+from kueue_fast.cluster.kube.cluster import KubeCluster
+from kueue_fast.cluster.kube.credentials import Credentials, find_kubeconfig
+from kueue_fast.cluster.kube.events import EventRecorder
+from kueue_fast.cluster.kube.lease import LeaderElector
+from kueue_fast.cluster.kube.transport import Connection
+from kueue_fast.cluster.kube.writer import Writer
+from kueue_fast.engine import Engine
+from kueue_fast.errors import InputError, Unsupported
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.lifecycle.status import Reasons
+from kueue_fast.model.features import FeatureGates
+
+__all__ = ["Controller", "run_controller"]
+
+# In the order in which the engine takes them in at the start: what others refer to comes first.
+KINDS: Final = tuple(
+    cls.KIND
+    for cls in (
+        core.Namespace,
+        core.LimitRange,
+        core.RuntimeClass,
+        core.PriorityClass,
+        core.Node,
+        core.Pod,
+        kueue.Topology,
+        kueue.ResourceFlavor,
+        kueue.AdmissionCheck,
+        kueue.Cohort,
+        kueue.ClusterQueue,
+        kueue.LocalQueue,
+        kueue.WorkloadPriorityClass,
+        kueue.Workload,
+        batch.Job,
+    )
+)
+NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+# The kubelet kills 10 s after it has told us to stop (OP-104).
+WRITE_PATIENCE_S: Final = 5.0
+SWEEP_S: Final = 60.0
+
+log = logging.getLogger("setup")
+
+
+async def run_controller(settings: ControllerSettings) -> None:
+    """Run until cancelled. Raises InputError for what has to be set up otherwise, LeaseLostError, TimeoutError."""
+    credentials = Credentials(find_kubeconfig(settings.kubeconfig, os.environ, Path.home()))
+    pod_namespace = NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else None
+    async with await Connection.open(credentials, settings.connection()) as connection:
+        await Controller(settings, connection, pod_namespace).run()
+
+
+class Controller:
+    """One process's controllers on one connection."""
+
+    def __init__(
+        self, settings: ControllerSettings, connection: Connection, pod_namespace: str | None = None
+    ) -> None:
+        self._settings = settings
+        self._connection = connection
+        self._gates = FeatureGates({**(settings.configuration.feature_gates or {}), **settings.feature_gates})
+        lease = lease_settings(settings, pod_namespace)
+        self.elector = None if lease is None else LeaderElector(connection, lease)
+        self.cluster = KubeCluster(connection, KINDS)
+        self.leading = asyncio.Event()
+        self.shadow: Shadow | None = None
+        # A configuration that the engine does not take must stop the start, not the take-over.
+        self._make_engine()
+
+    async def run(self) -> None:
+        """Until cancelled, or the Lease is lost, or something has failed."""
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self.cluster.run())
+            await self.cluster.synced(self._settings.sync_timeout_s)
+            # What the first lists made stays for long; the collector need not look at it again and again.
+            gc.collect()
+            gc.freeze()
+            log.info("caches are synced")
+            try:
+                if self.elector is None:
+                    await self._lead()
+                else:
+                    await self.elector.run(self._lead)
+            finally:
+                watching.cancel()
+
+    def _make_engine(self) -> Engine:
+        try:
+            return Engine(self._settings.configuration, self._settings.feature_gates)
+        except Unsupported as error:
+            raise InputError(str(error), object="Configuration") from error
+
+    async def _lead(self) -> None:
+        """Decide and write, until cancelled or the scheduler fails."""
+        failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        holds = (lambda: True) if self.elector is None else self.elector.holds
+        writer = Writer(self._connection, may_write=holds)
+        recorder = EventRecorder(self._connection, self._settings.hostname, time.time_ns)
+        sinks: list[JobController] = []
+
+        def fail(error: BaseException) -> None:
+            if not failed.done():
+                failed.set_exception(error)
+
+        scheduler = SchedulerThread(self._make_engine(), fail)
+        events = Events(self.cluster, recorder)
+        statuses = StatusWriter(self.cluster, writer)
+        if self._settings.shadow:
+            self.shadow = Shadow(self.cluster)
+            scheduler.start(self.shadow.on_cycle)
+        else:
+            decisions = DecisionWriter(self.cluster, statuses, events, self._gates, scheduler.submit)
+            scheduler.start(decisions.on_cycle)
+        feed = scheduler.feed
+        for kind in KINDS:
+            for obj in self.cluster.list(kind):
+                feed(WatchEvent(Change.ADDED, obj, None))
+        self.cluster.watch(None, feed)
+        if not self._settings.shadow:
+            WorkloadController(self.cluster, statuses, Reasons.read(self._gates), time.time_ns).start()
+            configuration = self._settings.configuration
+            jobs = JobController(
+                self.cluster,
+                writer,
+                events,
+                JobSettings.read(configuration, self._gates),
+                configuration.managed_jobs_namespace_selector,
+                time.time_ns,
+            )
+            sinks.append(jobs)
+            jobs.start()
+        self.leading.set()
+        log.info("leading%s", ", in shadow: nothing is written" if self._settings.shadow else "")
+        background = [asyncio.create_task(recorder.run()), asyncio.create_task(_sweep(recorder))]
+        try:
+            await failed
+        finally:
+            self.leading.clear()
+            for sink in sinks:
+                sink.stop()
+            await scheduler.stop()
+            await writer.close(WRITE_PATIENCE_S)
+            for task in background:
+                task.cancel()
+            await asyncio.wait(background)
+
+
+async def _sweep(recorder: EventRecorder) -> None:
+    while True:
+        await asyncio.sleep(SWEEP_S)
+        recorder.sweep()

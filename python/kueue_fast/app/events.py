@@ -1,0 +1,41 @@
+"""Events of the lifecycle rules, sent to the API server under the recorders' names. Source: OP-691."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kueue_fast.api.batch import Job
+from kueue_fast.cluster.kube.cluster import KubeCluster
+from kueue_fast.cluster.kube.events import EventRecorder, ObjectReference
+from kueue_fast.cluster.kube.resources import RESOURCES
+from kueue_fast.lifecycle.events import Event
+
+__all__ = ["JOBS", "SCHEDULER", "WORKLOADS", "Events"]
+
+SCHEDULER: Final = "kueue-admission"
+WORKLOADS: Final = "kueue-workload-controller"
+JOBS: Final = {Job.KIND: "batch/job-kueue-controller"}
+
+
+class Events:
+    """Finds the object that an event is about, and records it."""
+
+    def __init__(self, cluster: KubeCluster, recorder: EventRecorder) -> None:
+        self._cluster = cluster
+        self._recorder = recorder
+
+    def record(self, controller: str, event: Event) -> None:
+        """Record an event by the recorder of that name."""
+        found = self._cluster.get(event.kind, event.namespace, event.name)
+        metadata = found.metadata if found is not None else None
+        regarding = ObjectReference(
+            RESOURCES[event.kind].api_version,
+            event.kind,
+            event.namespace,
+            event.name,
+            (metadata.uid or "") if metadata is not None else "",
+            (metadata.resource_version or "") if metadata is not None else "",
+        )
+        self._recorder.record(
+            controller, regarding, event.type, event.reason, event.message, time_ns=event.time_ns
+        )

@@ -1,0 +1,91 @@
+import asyncio
+
+import pytest
+
+from tests.app.test_controller import controller, queues, stored
+from tests.controlplane.world import KUEUE
+
+pytestmark = pytest.mark.live
+
+
+def job(world, name, **annotations):
+    """A Job that runs as long as the test plane's stages say."""
+    container = {"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": world.namespace,
+            "labels": {"kueue.x-k8s.io/queue-name": "main"},
+        },
+        "spec": {
+            "suspend": True,
+            "template": {
+                "metadata": {"annotations": annotations},
+                "spec": {"containers": [container], "restartPolicy": "Never"},
+            },
+        },
+    }
+
+
+def node(name):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"e2e/node": "yes"}}}
+
+
+async def until_job(world, name, holds):
+    while not holds(found := await world.call(world.client.get, "batch/v1", "Job", name, world.namespace)):
+        await asyncio.sleep(0.05)
+    return found
+
+
+async def test_jobs_run_one_after_the_other(plane_with_pods, world):
+    assert plane_with_pods is world.plane
+    await world.call(world.client.apply, node("node-a"))
+    await queues(world, "1")
+    async with controller(world):
+        for name in ("a", "b"):
+            await world.call(world.client.create, job(world, name, **{"e2e/run-for": "1s"}))
+        for name in ("a", "b"):
+            done = await until_job(world, name, lambda found: found.get("status", {}).get("succeeded") == 1)
+            assert done["spec"]["suspend"] is False
+        workloads = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
+        while not all(finished(each) for each in workloads) or len(workloads) != 2:
+            await asyncio.sleep(0.05)
+            workloads = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
+    assert sorted(each["metadata"]["ownerReferences"][0]["name"] for each in workloads) == ["a", "b"]
+    path = f"/apis/events.k8s.io/v1/namespaces/{world.namespace}/events"
+    events = (await world.call(world.client.request, "GET", path))["items"]
+    ours = {
+        each["reason"] for each in events if each.get("reportingController") == "batch/job-kueue-controller"
+    }
+    assert ours == {"CreatedWorkload", "Started", "FinishedWorkload"}
+
+
+async def test_preempted_job_stops_and_runs_again(plane_with_pods, world):
+    assert plane_with_pods is world.plane
+    await world.call(world.client.apply, node("node-a"))
+    await queues(world, "1", preemption={"withinClusterQueue": "LowerPriority"})
+    high = {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}, "value": 100}
+    await world.call(world.client.apply, {**high, "description": "first"})
+    async with controller(world):
+        await world.call(world.client.create, job(world, "low"))
+        await until_job(world, "low", lambda found: found.get("status", {}).get("ready") == 1)
+        urgent = job(world, "urgent", **{"e2e/run-for": "1s"})
+        urgent["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"
+        await world.call(world.client.create, urgent)
+        await until_job(world, "low", lambda found: found["spec"]["suspend"] is True)
+        await until_job(world, "urgent", lambda found: found.get("status", {}).get("succeeded") == 1)
+        await until_job(world, "low", lambda found: found["spec"]["suspend"] is False)
+        await until_job(world, "low", lambda found: found.get("status", {}).get("ready") == 1)
+    workloads = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
+    [low] = [each for each in workloads if each["metadata"]["ownerReferences"][0]["name"] == "low"]
+    found = await stored(world, low["metadata"]["name"])
+    assert found["status"]["schedulingStats"]["evictions"] == [
+        {"count": 1, "reason": "Preempted", "underlyingCause": ""}
+    ]
+
+
+def finished(workload):
+    conditions = workload.get("status", {}).get("conditions", [])
+    return any(each["type"] == "Finished" and each["status"] == "True" for each in conditions)

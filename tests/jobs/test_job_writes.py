@@ -1,0 +1,38 @@
+import msgspec
+
+from kueue_fast.api.batch import Job, JobSpec, JobStatus
+from kueue_fast.api.core import PodTemplateSpec
+from kueue_fast.api.meta import ObjectMeta
+from kueue_fast.jobs.job import STOPPING, BatchJob
+from kueue_fast.jobs.job_writes import next_write
+
+
+def job(*, suspend, start_time=None, **annotations):
+    return Job(
+        metadata=ObjectMeta(name="j", namespace="ns", annotations=annotations or None),
+        spec=JobSpec(template=PodTemplateSpec(), suspend=suspend),
+        status=JobStatus(start_time=start_time),
+    )
+
+
+def test_stop_takes_three_writes_and_is_not_over_before():
+    integration = BatchJob()
+    running = job(suspend=False, start_time="2026-01-01T00:00:00Z")
+    held = next_write(running, integration.stop(running, []).job)
+    assert held.spec.suspend
+    assert held.metadata.annotations == {STOPPING: "true"}
+    assert held.status.start_time is not None
+    assert not integration.suspended(held)
+    cleared = next_write(held, integration.stop(held, []).job)
+    assert cleared.status.start_time is None
+    assert cleared.metadata == held.metadata
+    restored = next_write(cleared, integration.stop(cleared, []).job)
+    assert restored.metadata.annotations == {}
+    assert integration.suspended(restored)
+    assert integration.stop(restored, []).job is restored
+
+
+def test_start_is_one_write():
+    held = job(suspend=True)
+    wanted = msgspec.structs.replace(held, spec=msgspec.structs.replace(held.spec, suspend=False))
+    assert next_write(held, wanted) is wanted
