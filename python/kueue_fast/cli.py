@@ -1,7 +1,8 @@
 """The command `kueue-fast`.
 
 What a command needs is imported inside it, so that `--help` answers at once. Exit codes: 0 fine,
-1 `conformance` found a difference, 2 the input or the command line cannot be used, 130 interrupted.
+1 `conformance` found a difference or `controller` failed, 2 the input or the command line cannot be used,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -239,6 +240,63 @@ def conformance(files: Sequence[str], print_only: bool) -> NoReturn:
 
     code = run_conformance(files, print_only, sys.stdout)
     click.get_current_context().exit(code)
+
+
+@cli.command(short_help="Decide on a live cluster.")
+@click.option(
+    "--kubeconfig", metavar="FILE", help="Else KUBECONFIG, the service account of a pod, ~/.kube/config."
+)
+@click.option("--config", metavar="FILE", help="Kueue's Configuration, v1beta1 or v1beta2.")
+@click.option("--feature-gates", metavar="A=true,B=false", default="", help="Kueue's feature gates.")
+@click.option(
+    "--shadow", is_flag=True, help="Only say what would be done; needs no Lease and writes nothing."
+)
+@click.option("--debug", is_flag=True, help="Log more.")
+def controller(
+    kubeconfig: str | None, config: str | None, feature_gates: str, shadow: bool, debug: bool
+) -> NoReturn:
+    """Decide on a live cluster, beside an installation of Kueue whose Lease it takes.
+
+    Kueue's own Pods go on serving webhooks, and decide again when this one stops. Logs are JSON on standard error.
+    The exit code is 0 after SIGINT or SIGTERM, and 1 when it could not start, lost the Lease, or failed.
+    """
+    context = click.get_current_context()
+    try:
+        code = _run_controller(kubeconfig, config, feature_gates, shadow, debug)
+    except KueueFastError as error:
+        for line in _error_lines(error):
+            click.echo(line, err=True)
+        code = 1
+    context.exit(code)
+
+
+def _run_controller(
+    kubeconfig: str | None, config: str | None, feature_gates: str, shadow: bool, debug: bool
+) -> int:
+    from kueue_fast.api.configuration import default_configuration
+    from kueue_fast.errors import InputError
+    from kueue_fast.model.features import load_feature_gates
+
+    try:
+        from kueue_fast.app.run import run_process
+        from kueue_fast.app.settings import ControllerSettings
+    except ModuleNotFoundError as missing:
+        raise InputError(
+            f"the package {missing.name} is missing", expected="pip install 'kueue-fast[live]'"
+        ) from None
+    configuration = default_configuration() if config is None else _configuration(config)
+    gates = load_feature_gates(feature_gates, configuration.feature_gates)
+    if config is not None:
+        _check_configuration(configuration, gates, config)
+    for warning in gates.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    settings = ControllerSettings(
+        configuration=configuration,
+        feature_gates=gates.overridden(),
+        kubeconfig=kubeconfig,
+        shadow=shadow,
+    )
+    return run_process(settings, debug=debug)
 
 
 def _error_lines(error: KueueFastError) -> list[str]:

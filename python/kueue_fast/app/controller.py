@@ -91,6 +91,9 @@ class Controller:
         self.cluster = KubeCluster(connection, KINDS)
         self.leading = asyncio.Event()
         self.shadow: Shadow | None = None
+        wait = settings.configuration.wait_for_pods_ready
+        if wait is not None:
+            log.warning("waitForPodsReady is not acted upon yet: pods that do not get ready are not evicted")
         # A configuration that the engine does not take must stop the start, not the take-over.
         self._make_engine()
 
