@@ -1,4 +1,7 @@
-"""Placement in small trees by hand, hostile numbers, and how much is counted again. Source: TP-701..813, TP-1101..1104."""
+"""Placement in small trees by hand, hostile numbers, and how much is counted again.
+
+Source: TP-701..813, TP-1101..1104.
+"""
 
 from __future__ import annotations
 
@@ -215,7 +218,7 @@ def test_no_number_brings_it_down() -> None:
         made = topologies(classes=[{CPU: rng.choice(EDGES), GPU: rng.choice(EDGES)} for _ in range(2)])
         depth = rng.randint(1, 3)
         paths = {
-            tuple(rng.choice("ab") for _ in range(depth - 1)) + (f"h{host}",)
+            (*tuple(rng.choice("ab") for _ in range(depth - 1)), f"h{host}")
             for host in range(rng.randint(0, 6))
         }
         free = {path: (rng.choice(EDGES), rng.choice(EDGES), rng.choice(EDGES)) for path in paths}

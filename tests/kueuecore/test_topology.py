@@ -88,7 +88,7 @@ def test_leaves_inserted_one_by_one_make_the_tree_that_is_built_at_once() -> Non
     for _ in range(60):
         depth = rng.randint(1, 4)
         paths = {
-            tuple(rng.choice("abc") for _ in range(depth - 1)) + (f"h{host}",)
+            (*tuple(rng.choice("abc") for _ in range(depth - 1)), f"h{host}")
             for host in range(rng.randint(1, 12))
         }
         places = {path: number for number, path in enumerate(paths)}
