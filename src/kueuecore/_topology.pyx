@@ -541,6 +541,11 @@ cdef class Topologies:
             raise ValueError(f"level: {level}, expected 0 to {row.depth - 1}")
         return np.array([row.levels[level].nodes[domain] for domain in range(row.levels[level].count)], np.int32)
 
+    def classes_of(self, index_t tree):
+        """int32 [leaf]: the node class of each leaf."""
+        cdef Tree* row = self.tree_at(tree)
+        return np.array([row.node_class[leaf] for leaf in range(row.leaves)], np.int32)
+
     def fitting(self, index_t tree, index_t leaf, index_t pods, int view=0, bint count_pods=True):
         """(pods of a class that fit, resource that limits them or NONE). Source: TP-705."""
         cdef Tree* row = self.tree_at(tree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from kueuecore._topology import Topologies
 
 from kueue_fast.arrays.names import Names
 from kueue_fast.model.requests import resource_order
@@ -23,6 +24,7 @@ class Tables:
         self.flavors = Flavors()
         self.workloads = Workloads()
         self.pending = Pending(self.workloads, hashing)
+        self.topologies = Topologies()
         self.scheduler = Scheduler(self.forest, self.flavors, self.workloads, self.pending)
         self.nodes: Names[Node] = Names()
         self.resource_names: Names[str] = Names()
@@ -32,7 +34,7 @@ class Tables:
         self.columns: Names[tuple[int, int]] = Names()
         self.eligibility_classes = 0
         # slots without a name of their own carry `pods`: its row is 0, the kernel relies on it
-        self.flavors.pods_resource = self.resource(PODS)
+        self.flavors.pods_resource = self.topologies.pods_resource = self.resource(PODS)
 
     def node(self, kind: str, name: str) -> int:
         """Forest row of a ClusterQueue or cohort, a new one if it has none."""
@@ -49,7 +51,7 @@ class Tables:
         self.forest.clear_row(self.nodes.forget((kind, name)))
 
     def resource(self, name: str) -> int:
-        """Index of a resource; ranks say in which order requests are looked at (QP-107)."""
+        """Index of a resource; ranks say in which order requests are looked at (QP-107), or limit first (TP-705)."""
         known = len(self.resource_names)
         index = self.resource_names.intern(name)
         if len(self.resource_names) > known:
@@ -60,6 +62,11 @@ class Tables:
                 ranks[resource] = rank
             self.flavors.resource_rank = ranks
             self.forest.reserve_resources(len(by_hash))
+            self.topologies.reserve_width(len(by_hash))
+            by_name = sorted(self.resource_names.items(), key=lambda item: item[0].encode())
+            ranks = np.zeros(len(by_name), np.int32)
+            ranks[[resource for _, resource in by_name]] = np.arange(len(by_name))
+            self.topologies.resource_rank = ranks
         return index
 
     def flavor(self, name: str) -> int:
