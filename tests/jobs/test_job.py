@@ -89,7 +89,10 @@ def test_a_suspended_job_gets_its_workload() -> None:
             ],
         },
         "spec": {
-            "podSets": [{"count": 3}],  # its name is the default, main
+            # Its name is the default, main. Any Job says how its pods are numbered.
+            "podSets": [
+                {"count": 3, "topologyRequest": {"podIndexLabel": "batch.kubernetes.io/job-completion-index"}}
+            ],
             "queueName": "lq",
             "priority": 0,
             "maximumExecutionTimeSeconds": 60,
@@ -235,7 +238,7 @@ VALIDATION: dict[str, tuple[dict[str, str], dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("case", VALIDATION)
 def test_validation(case: str) -> None:
     annotations, spec, want = VALIDATION[case]
-    assert [error.path for error in BATCH.validate(job(spec, annotations=annotations))] == want
+    assert [error.path for error in BATCH.validate(job(spec, annotations=annotations), JobSettings())] == want
 
 
 # ---- the end ----

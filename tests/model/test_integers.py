@@ -2,7 +2,7 @@
 
 import pytest
 
-from kueue_fast.model.integers import parse_int32, parse_int64
+from kueue_fast.model.integers import parse_int32, parse_int64, parse_uint64
 
 INTEGERS: dict[str, int | None] = {
     "0": 0,
@@ -42,3 +42,24 @@ BOUNDS: dict[str, int | None] = {
 @pytest.mark.parametrize(("text", "want"), BOUNDS.items(), ids=lambda value: str(value)[:24])
 def test_parse_int32(text: str, want: int | None) -> None:
     assert parse_int32(text) == want
+
+
+UNSIGNED: dict[str, int | None] = {
+    "0": 0,
+    "007": 7,
+    "18446744073709551615": 2**64 - 1,
+    "18446744073709551616": None,
+    "9" * 5000: None,
+    "0" * 5000 + "7": 7,
+    "+5": None,
+    "-0": None,
+    "": None,
+    " 1": None,
+    "1_0": None,
+    "٣": None,
+}
+
+
+@pytest.mark.parametrize(("text", "want"), UNSIGNED.items(), ids=lambda value: str(value)[:24])
+def test_parse_uint64(text: str, want: int | None) -> None:
+    assert parse_uint64(text) == want

@@ -43,12 +43,12 @@ class Integration(Protocol[JobType]):
     group: str
     kind: str
 
-    def validate(self, job: JobType) -> list[FieldError]:
+    def validate(self, job: JobType, settings: JobSettings) -> list[FieldError]:
         """What Kueue's webhook for the kind refuses, with path and words."""
         ...
 
     def pod_sets(self, job: JobType, settings: JobSettings) -> list[PodSet]:
-        """Pod sets of the job's Workload, in order."""
+        """Pod sets of the job's Workload, in order. Raises InputError for templates that make none."""
         ...
 
     def suspended(self, job: JobType) -> bool:

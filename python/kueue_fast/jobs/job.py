@@ -5,7 +5,7 @@ Source: JS-252..261, section 11.1 of the job rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -18,12 +18,21 @@ from kueue_fast.jobs.integration import Finished, Stopped
 from kueue_fast.jobs.pod_set_info import (
     PodSetInfo,
     StartError,
+    annotations_of,
     decode,
     encode,
     merge_template,
     restore_template,
 )
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.topology_indexes import INDEXES
+from kueue_fast.jobs.topology_request import topology_request
+from kueue_fast.jobs.topology_validation import (
+    validate_elastic,
+    validate_slice_bound,
+    validate_topology_annotations,
+)
+from kueue_fast.model.booleans import parse_bool
 from kueue_fast.model.integers import parse_int32, parse_int64
 from kueue_fast.model.validation.field_error import FieldError, invalid
 
@@ -32,11 +41,10 @@ __all__ = ["BatchJob"]
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 COMPLETIONS_EQUAL_PARALLELISM = "kueue.x-k8s.io/job-completions-equal-parallelism"
 STOPPING = "kueue.x-k8s.io/stopping"
+TEMPLATE_METADATA = "spec.template.metadata"
 INDEXED = "Indexed"
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 MANAGED_LABELS = ("job-name", "controller-uid", JOB_NAME_LABEL, "batch.kubernetes.io/controller-uid")
-TRUE_WORDS = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-FALSE_WORDS = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 class BatchJob:
@@ -47,8 +55,8 @@ class BatchJob:
     group = "batch"
     kind = "Job"
 
-    def validate(self, job: Job) -> list[FieldError]:
-        """Source: JS-255..260."""
+    def validate(self, job: Job, settings: JobSettings) -> list[FieldError]:
+        """Source: JS-255..260, TP-309..317."""
         annotations = job.metadata.annotations or {}
         errors = []
         path = f"metadata.annotations[{MIN_PARALLELISM}]"
@@ -59,31 +67,48 @@ class BatchJob:
                 errors.append(invalid(path, annotations[MIN_PARALLELISM], "must be an integer"))
             elif not 0 < minimum < count:
                 errors.append(invalid(path, minimum, f"should be between 0 and {count - 1}"))
-            if annotations.get(names.ELASTIC_JOB_ANNOTATION) == "true":
+            if is_elastic(job.metadata):
                 message = "partial admission and elastic job cannot be used together"
                 errors.append(invalid(path, annotations[MIN_PARALLELISM], message))
         path = f"metadata.annotations[{COMPLETIONS_EQUAL_PARALLELISM}]"
         value = annotations.get(COMPLETIONS_EQUAL_PARALLELISM)
         if value is not None:
-            if value not in TRUE_WORDS and value not in FALSE_WORDS:
+            follows = parse_bool(value)
+            if follows is None:
                 errors.append(invalid(path, value, "must be true or false"))
-            elif value in TRUE_WORDS:
+            elif follows:
                 if job.spec.completion_mode != INDEXED:
                     errors.append(invalid(path, value, "should not be enabled for NonIndexed jobs"))
                 if or_one(job.spec.parallelism) != or_one(job.spec.completions):
                     errors.append(
                         invalid("spec.completions", job.spec.completions, "should be equal to parallelism")
                     )
+        if settings.topology_aware_scheduling:
+            errors += validate_topology(
+                annotations_of(job.spec.template), pods_count(job.spec), is_elastic(job.metadata), settings
+            )
         return errors
 
     def pod_sets(self, job: Job, settings: JobSettings) -> list[PodSet]:
-        """One pod set `main`: min(parallelism, completions) pods. Source: section 11.1, JS-008."""
+        """One pod set `main`: min(parallelism, completions) pods, with what its annotations ask of the topology.
+
+        Raises InputError for annotations from which no request can be made. Source: section 11.1, JS-008, TP-306.
+        """
+        request = None
+        if settings.topology_aware_scheduling:
+            request = topology_request(
+                annotations_of(job.spec.template),
+                INDEXES[self.framework],
+                multi_layer=settings.multi_layer_topology,
+                path=f"$.{TEMPLATE_METADATA}",
+            )
         return [
             PodSet(
                 name=names.DEFAULT_POD_SET,
                 template=clean_template(job.spec.template),
                 count=pods_count(job.spec),
                 min_count=min_parallelism(job.metadata) if settings.partial_admission else None,
+                topology_request=request,
             )
         ]
 
@@ -175,6 +200,24 @@ class BatchJob:
         return [ReclaimablePod(name=names.DEFAULT_POD_SET, count=parallelism - remaining)]
 
 
+def validate_topology(
+    annotations: Mapping[str, str], count: int, elastic: bool, settings: JobSettings
+) -> list[FieldError]:
+    """What is wrong with the topology that the template of `count` pods asks for; the first stage that finds
+    anything ends it. Source: TP-309..315, TP-317.
+    """
+    multi_layer = settings.multi_layer_topology
+    errors = validate_topology_annotations(TEMPLATE_METADATA, annotations, multi_layer=multi_layer)
+    if not errors and elastic and settings.elastic_jobs:
+        errors = validate_elastic(TEMPLATE_METADATA, annotations)
+    return errors or validate_slice_bound(TEMPLATE_METADATA, annotations, count)
+
+
+def is_elastic(metadata: ObjectMeta) -> bool:
+    """Whether the job asks to grow and shrink while it runs."""
+    return (metadata.annotations or {}).get(names.ELASTIC_JOB_ANNOTATION) == "true"
+
+
 def or_one(value: int | None) -> int:
     """The API server sets an absent parallelism, and with it absent completions, to 1."""
     return 1 if value is None else value
@@ -195,7 +238,7 @@ def min_parallelism(metadata: ObjectMeta) -> int | None:
 def set_parallelism(spec: JobSpec, count: int, metadata: ObjectMeta) -> None:
     """Write the parallelism into `spec`, and the completions with it where the annotation ties them."""
     spec.parallelism = count
-    if (metadata.annotations or {}).get(COMPLETIONS_EQUAL_PARALLELISM) in TRUE_WORDS:
+    if parse_bool((metadata.annotations or {}).get(COMPLETIONS_EQUAL_PARALLELISM, "")):
         spec.completions = count
 
 

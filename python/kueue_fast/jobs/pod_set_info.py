@@ -24,11 +24,18 @@ from kueue_fast.api.kueue import (
 from kueue_fast.errors import KueueFastError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.model import topology_names
 
-__all__ = ["PodSetInfo", "StartError", "from_status", "from_workload", "merge_template", "restore_template"]
+__all__ = [
+    "PodSetInfo",
+    "StartError",
+    "annotations_of",
+    "from_status",
+    "from_workload",
+    "merge_template",
+    "restore_template",
+]
 
-TOPOLOGY_GATE = "kueue.x-k8s.io/topology"
-UNCONSTRAINED_TOPOLOGY_ANNOTATION = "kueue.x-k8s.io/podset-unconstrained-topology"
 MAX_LABEL_VALUE = 63
 
 
@@ -121,7 +128,7 @@ def from_status(
     infos = []
     pod_sets = workload.spec.pod_sets or ()
     for assignment, pod_set in zip(status.admission.pod_set_assignments or (), pod_sets, strict=False):
-        info = from_assignment(assignment, pod_set, flavor)
+        info = from_assignment(assignment, pod_set, flavor, gated=settings.topology_aware_scheduling)
         if settings.topology_aware_scheduling:
             info.annotations[names.WORKLOAD_ANNOTATION] = workload.metadata.name
         info.labels[names.POD_SET_LABEL] = assignment.name
@@ -148,9 +155,17 @@ def from_status(
 
 
 def from_assignment(
-    assignment: PodSetAssignment, pod_set: PodSet, flavor: Callable[[str], ResourceFlavor | None]
+    assignment: PodSetAssignment,
+    pod_set: PodSet,
+    flavor: Callable[[str], ResourceFlavor | None],
+    *,
+    gated: bool = True,
 ) -> PodSetInfo:
-    """Node labels and tolerations of the distinct flavors of one assignment. Source: JS-150."""
+    """Node labels and tolerations of the distinct flavors of one assignment, and what holds its pods back.
+
+    Pods with a topology assignment get a scheduling gate, and a mark if nothing in their request says that they
+    have one; `gated` is the gate TopologyAwareScheduling. Source: JS-150, TP-1801.
+    """
     info = PodSetInfo(
         name=assignment.name,
         count=pod_set.count if assignment.count is None else assignment.count,
@@ -160,13 +175,13 @@ def from_assignment(
         tolerations=[],
         scheduling_gates=[],
     )
-    if assignment.topology_assignment:
-        info.scheduling_gates.append({"name": TOPOLOGY_GATE})
+    if gated and assignment.topology_assignment:
+        info.scheduling_gates.append({"name": topology_names.TOPOLOGY_GATE})
         request = pod_set.topology_request
-        if request is None or not (
-            request.required or request.preferred or request.unconstrained is not None
+        if request is None or (
+            request.required is None and request.preferred is None and request.unconstrained is None
         ):
-            info.annotations[UNCONSTRAINED_TOPOLOGY_ANNOTATION] = "true"
+            info.annotations[topology_names.UNCONSTRAINED] = "true"
     flavors = assignment.flavors or {}
     for name in dict.fromkeys(flavors[resource] for resource in sorted(flavors)):
         found = flavor(name)
@@ -270,6 +285,15 @@ def replace_part(parent: dict[str, Any], key: str, value: Any) -> bool:
     else:
         parent.pop(key, None)
     return True
+
+
+def annotations_of(template: PodTemplateSpec) -> dict[str, str]:
+    """Annotations of a pod template."""
+    # Templates are opened only where the field can be.
+    if b'"annotations"' not in bytes(template.metadata):
+        return {}
+    annotations = decode(template.metadata).get("annotations") or {}
+    return annotations if isinstance(annotations, dict) else {}
 
 
 def decode(raw: msgspec.Raw) -> dict[str, Any]:

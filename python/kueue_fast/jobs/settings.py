@@ -23,6 +23,9 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
     partial_admission: bool = True
     reclaimable_pods: bool = True
     topology_aware_scheduling: bool = True
+    multi_layer_topology: bool = True
+    elastic_jobs: bool = True
+    skip_reassignment_for_pod_owned: bool = True
     assign_queue_labels: bool = True
     admission_gated_by: bool = True
     reasons: Reasons = Reasons()
@@ -47,6 +50,9 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
             partial_admission=gates.enabled("PartialAdmission"),
             reclaimable_pods=gates.enabled("ReclaimablePods"),
             topology_aware_scheduling=gates.enabled("TopologyAwareScheduling"),
+            multi_layer_topology=gates.enabled("TASMultiLayerTopology"),
+            elastic_jobs=gates.enabled("ElasticJobsViaWorkloadSlices"),
+            skip_reassignment_for_pod_owned=gates.enabled("SkipReassignmentForPodOwnedWorkloads"),
             assign_queue_labels=gates.enabled("AssignQueueLabelsForPods"),
             admission_gated_by=gates.enabled("AdmissionGatedBy"),
             reasons=Reasons.read(gates),

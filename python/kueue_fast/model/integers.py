@@ -8,6 +8,7 @@ from typing import Final
 _INTEGER: Final = re.compile(r"([+-]?)([0-9]+)")
 _MOST_DIGITS: Final = 20
 """No 64-bit integer has as many significant digits; what is longer need not be read to be out of range."""
+_MOST_UNSIGNED_DIGITS: Final = 21
 
 
 def parse_int64(text: str) -> int | None:
@@ -18,6 +19,15 @@ def parse_int64(text: str) -> int | None:
 def parse_int32(text: str) -> int | None:
     """A 32-bit integer, or None."""
     return _parse(text, 32)
+
+
+def parse_uint64(text: str) -> int | None:
+    """An integer of at most 64 bits without any sign, or None."""
+    if not text or not text.isdecimal() or not text.isascii():
+        return None
+    digits = text.lstrip("0")[:_MOST_UNSIGNED_DIGITS]
+    value = int(digits or "0")
+    return value if value < 1 << 64 else None
 
 
 def _parse(text: str, bits: int) -> int | None:

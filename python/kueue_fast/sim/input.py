@@ -13,6 +13,7 @@ from kueue_fast.jobs import names
 from kueue_fast.jobs.job import BatchJob
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import max_execution_time, priority_of, queue_name
+from kueue_fast.model.validation import FieldError
 from kueue_fast.sim.controllers import SYSTEM_PRIORITY_CLASSES
 from kueue_fast.sim.manifest import ErrorCollector, Manifest, describe
 
@@ -48,22 +49,27 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
         if isinstance(obj, Workload):
             found = overrun(manifest, obj.spec.maximum_execution_time_seconds)
         elif isinstance(obj, Job):
-            found = [
-                InputError(f"{wrong.type}: {wrong.value!r}", field=f"$.{wrong.path}", expected=wrong.message)
-                for wrong in integration.validate(obj)
-            ]
+            found = [refused(wrong) for wrong in integration.validate(obj, settings)]
             found += unsupported(obj, settings, integration)
             found += overrun(manifest, max_execution_time(obj.metadata))
             if queue_name(obj.metadata):
                 try:
-                    priority_of(
-                        obj.metadata, integration.pod_sets(obj, settings), workload_classes, pod_classes
-                    )
+                    pod_sets = integration.pod_sets(obj, settings)
+                except InputError:
+                    pod_sets = []  # `validate` has told it already
+                try:
+                    priority_of(obj.metadata, pod_sets, workload_classes, pod_classes)
                 except InputError as missing:
                     found.append(missing)
         for error in found:
             errors.add(error.located(file=manifest.place, object=describe(obj)))
     errors.raise_if_any()
+
+
+def refused(wrong: FieldError) -> InputError:
+    """What a webhook refuses, with the path in the decoder's form."""
+    value = "" if wrong.value is None else f": {wrong.value!r}"
+    return InputError(f"{wrong.type}{value}", field=f"$.{wrong.path}", expected=wrong.message)
 
 
 def objects(manifests: Iterable[Manifest]) -> Iterable[object]:
