@@ -1,6 +1,6 @@
 """What Kueue's webhook writes into a job at creation.
 
-Source: JS-043, JS-047, JS-049.
+Source: JS-043, JS-047, JS-049, JS-191.
 """
 
 from __future__ import annotations
@@ -36,4 +36,4 @@ def defaulted(
     managed = bool(queue_name(job.metadata)) or settings.manage_jobs_without_queue_name
     if managed and not integration.suspended(job):
         job = integration.suspend(job)
-    return job
+    return integration.default(job, settings)

@@ -50,14 +50,16 @@ def priority_of(
     pod_sets: Iterable[PodSet],
     workload_classes: Mapping[str, WorkloadPriorityClass],
     pod_classes: Mapping[str, PriorityClass],
+    own_class: str | None = None,
 ) -> ResolvedPriority:
     """Priority of a job's Workload: by the label, by the first pod set that names a class, by the default.
 
-    Raises InputError when the class does not exist. Source: JS-116, QC-159.
+    `own_class` is what the job itself names: the pod sets are asked only where it is None, and not where it is empty.
+    Raises InputError when the class does not exist. Source: JS-116, JS-117, QC-159.
     """
     return resolve_priority(
         (metadata.labels or {}).get(names.PRIORITY_CLASS_LABEL),
-        first_priority_class(pod_sets),
+        first_priority_class(pod_sets) if own_class is None else own_class,
         workload_classes,
         pod_classes,
     )
