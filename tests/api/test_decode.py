@@ -40,6 +40,9 @@ SPECS: dict[str, dict[str, Any]] = {
     "Job": {"spec": {"template": TEMPLATE}},
     "Pod": {"spec": TEMPLATE["spec"]},
     "Workload": {"spec": {"podSets": []}},
+    "RayCluster": {"spec": {"headGroupSpec": {"template": TEMPLATE}}},
+    "RayJob": {"spec": {"rayClusterSpec": {"headGroupSpec": {"template": TEMPLATE}}}},
+    "RayService": {"spec": {"rayClusterConfig": {"headGroupSpec": {"template": TEMPLATE}}}},
     "AdmissionCheck": {"spec": {"controllerName": "c"}},
     "ProvisioningRequestConfig": {"spec": {"provisioningClassName": "c"}},
 }
