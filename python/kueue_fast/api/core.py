@@ -172,6 +172,7 @@ class PodStatus(Wire, kw_only=True):
     phase: str | None = None
     conditions: list[Condition] | None = None
     reason: str | None = None
+    message: str | None = None
     start_time: str | None = None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from kueue_fast.api import batch, core, kueue, kueue_v1beta1, ray
+from kueue_fast.api import apps, batch, core, kueue, kueue_v1beta1, leaderworkerset, ray
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.plain import to_json
 from kueue_fast.errors import InputError
@@ -42,6 +42,9 @@ _OTHERS = (
     core.Node,
     core.Pod,
     batch.Job,
+    apps.Deployment,
+    apps.StatefulSet,
+    leaderworkerset.LeaderWorkerSet,
     ray.RayCluster,
     ray.RayJob,
     ray.RayService,

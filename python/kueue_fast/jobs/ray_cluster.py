@@ -15,7 +15,6 @@ from kueue_fast.jobs.ray_clusters import (
     READY,
     cluster_roles,
     gated_cluster,
-    is_managed,
     updates_are_checked,
     validate_groups_of_workers,
     with_templates,
@@ -23,6 +22,7 @@ from kueue_fast.jobs.ray_clusters import (
 from kueue_fast.jobs.roles import Role, RoleIntegration
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import is_elastic
+from kueue_fast.jobs.workload import is_managed
 from kueue_fast.model.validation.field_error import FieldError, forbidden, invalid
 
 __all__ = ["RayClusters"]

@@ -21,7 +21,7 @@ from kueue_fast.jobs.pod_templates import added_container, gated
 from kueue_fast.jobs.roles import Role
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import is_elastic
-from kueue_fast.jobs.workload import queue_name
+from kueue_fast.jobs.workload import is_managed, queue_name
 from kueue_fast.model.quantities import as_fraction
 from kueue_fast.model.validation.field_error import FieldError, forbidden, invalid, too_many
 
@@ -31,7 +31,6 @@ __all__ = [
     "cluster_roles",
     "fault_tolerant",
     "gated_cluster",
-    "is_managed",
     "updates_are_checked",
     "validate_autoscaling",
     "validate_groups_of_workers",
@@ -112,11 +111,6 @@ def gated_cluster(spec: RayClusterSpec) -> RayClusterSpec:
     """The cluster with the gate of elastic jobs on all its pods. Source: JS-287."""
     templates = [spec.head_group_spec.template, *(group.template for group in spec.worker_group_specs or ())]
     return with_templates(spec, [gated(template, names.ELASTIC_JOB_GATE) for template in templates])
-
-
-def is_managed(metadata: ObjectMeta, settings: JobSettings) -> bool:
-    """Whether the checks of managed clusters hold for this object."""
-    return settings.manage_jobs_without_queue_name or bool(queue_name(metadata))
 
 
 def updates_are_checked(old: ObjectMeta, new: ObjectMeta, settings: JobSettings) -> bool:

@@ -17,7 +17,6 @@ from kueue_fast.jobs.pod_templates import added_container
 from kueue_fast.jobs.ray_clusters import (
     READY,
     cluster_roles,
-    is_managed,
     updates_are_checked,
     validate_autoscaling,
     validate_groups_of_workers,
@@ -25,6 +24,7 @@ from kueue_fast.jobs.ray_clusters import (
 )
 from kueue_fast.jobs.roles import Role, RoleIntegration
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.workload import is_managed
 from kueue_fast.model.validation.field_error import FieldError, invalid, required
 
 __all__ = ["RayJobs"]

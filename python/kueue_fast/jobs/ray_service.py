@@ -14,7 +14,6 @@ from kueue_fast.jobs.ray_clusters import (
     cluster_roles,
     fault_tolerant,
     gated_cluster,
-    is_managed,
     updates_are_checked,
     validate_autoscaling,
     validate_groups_of_workers,
@@ -23,6 +22,7 @@ from kueue_fast.jobs.ray_clusters import (
 from kueue_fast.jobs.roles import Role, RoleIntegration
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import is_elastic
+from kueue_fast.jobs.workload import is_managed
 from kueue_fast.model import conditions
 from kueue_fast.model.validation.field_error import FieldError
 

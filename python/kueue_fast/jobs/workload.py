@@ -6,7 +6,7 @@ Source: JS-040, JS-100, JS-106..109, JS-116.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
@@ -20,7 +20,7 @@ from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.priority import ResolvedPriority, resolve_priority
 
-__all__ = ["build", "max_execution_time", "priority_of", "queue_name"]
+__all__ = ["build", "is_managed", "max_execution_time", "new_workload", "priority_of", "queue_name"]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
@@ -36,6 +36,11 @@ class _PriorityClassName(msgspec.Struct, rename="camel"):
 def queue_name(metadata: ObjectMeta) -> str:
     """Name of the LocalQueue by label, empty without it. Source: JS-040."""
     return (metadata.labels or {}).get(names.QUEUE_NAME_LABEL, "")
+
+
+def is_managed(metadata: ObjectMeta, settings: JobSettings) -> bool:
+    """Whether a top-level job is Kueue's: by its queue, or since the configuration takes all. Source: JS-046."""
+    return settings.manage_jobs_without_queue_name or bool(queue_name(metadata))
 
 
 def max_execution_time(metadata: ObjectMeta) -> int | None:
@@ -87,11 +92,39 @@ def build(
     """The Workload of a job, ready to be created. Source: JS-100, JS-106..108."""
     metadata = job.metadata
     uid = metadata.uid or ""
-    labels = {
-        key: value for key, value in (metadata.labels or {}).items() if key in settings.label_keys_to_copy
-    }
+    name = names.workload_name(
+        metadata.name, uid, integration.group, integration.kind, short=settings.short_workload_names
+    )
+    workload = new_workload(name, metadata, pod_sets, priority, settings)
     if LABEL_VALUE.fullmatch(uid):
-        labels[names.JOB_UID_LABEL] = uid
+        workload.metadata.labels = {**(workload.metadata.labels or {}), names.JOB_UID_LABEL: uid}
+    workload.metadata.owner_references = [
+        OwnerReference(
+            api_version=integration.api_version,
+            kind=integration.kind,
+            name=metadata.name,
+            uid=uid,
+            controller=True,
+            block_owner_deletion=True,
+        )
+    ]
+    return workload
+
+
+def new_workload(
+    name: str,
+    metadata: ObjectMeta,
+    pod_sets: list[PodSet],
+    priority: ResolvedPriority,
+    settings: JobSettings,
+    label_keys: Collection[str] | None = None,
+) -> Workload:
+    """A Workload that belongs to nobody yet, with what the metadata of its job says.
+
+    `label_keys` are the labels that are copied; None: those of the configuration. Source: JS-106, JS-108.
+    """
+    keys = settings.label_keys_to_copy if label_keys is None else label_keys
+    labels = {key: value for key, value in (metadata.labels or {}).items() if key in keys}
     annotations = {
         key: value
         for key, value in (metadata.annotations or {}).items()
@@ -102,23 +135,11 @@ def build(
         annotations[names.ADMISSION_GATED_BY_ANNOTATION] = gated_by
     return Workload(
         metadata=ObjectMeta(
-            name=names.workload_name(
-                metadata.name, uid, integration.group, integration.kind, short=settings.short_workload_names
-            ),
+            name=name,
             namespace=metadata.namespace,
             labels=labels or None,
             annotations=annotations or None,
             finalizers=[names.RESOURCE_IN_USE_FINALIZER],
-            owner_references=[
-                OwnerReference(
-                    api_version=integration.api_version,
-                    kind=integration.kind,
-                    name=metadata.name,
-                    uid=uid,
-                    controller=True,
-                    block_owner_deletion=True,
-                )
-            ],
         ),
         spec=WorkloadSpec(
             pod_sets=pod_sets,
