@@ -13,15 +13,19 @@ import msgspec
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from kueue_fast.jobs import names, pod_names
+from kueue_fast.jobs.job_events import UPDATED_WORKLOAD, job_event
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import group_version_kind
+from kueue_fast.lifecycle.events import Event
 from kueue_fast.model import conditions
 from kueue_fast.model.priority import ResolvedPriority
 
 __all__ = [
+    "is_on_hold",
     "owned_by",
     "owner_uid",
     "serving_workload",
+    "updated_gates",
     "with_gates",
     "with_owner",
     "with_owner_again",
@@ -105,6 +109,20 @@ def with_gates(workload: Workload, metadata: ObjectMeta, settings: JobSettings) 
     return msgspec.structs.replace(
         workload, metadata=msgspec.structs.replace(workload.metadata, annotations=annotations or None)
     )
+
+
+def updated_gates(kind: str, metadata: ObjectMeta, now_ns: int) -> Event:
+    """Event on a job whose gates its Workload followed. Source: JS-137."""
+    gates = (metadata.annotations or {}).get(names.ADMISSION_GATED_BY_ANNOTATION, "")
+    text = f'Updated workload AdmissionGatedBy to "{gates}"'
+    return job_event(kind, metadata, UPDATED_WORKLOAD, text, now_ns)
+
+
+def is_on_hold(workload: Workload) -> bool:
+    """Whether the Workload is kept without quota on purpose, and not to be queued."""
+    known = workload.status.conditions if workload.status is not None else None
+    reserved = conditions.find(known, conditions.QUOTA_RESERVED)
+    return reserved is not None and reserved.status == "False" and reserved.reason == "OnHold"
 
 
 def without_class_change(workloads: Iterable[Workload], wanted: str) -> tuple[list[Workload], list[Workload]]:

@@ -16,7 +16,13 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.leaderworkerset import LeaderWorkerSet
 from kueue_fast.jobs import names, pod_names
 from kueue_fast.jobs.actions import DeleteWorkload, GroupAction
-from kueue_fast.jobs.group_workload import serving_workload, with_gates, with_priority, without_class_change
+from kueue_fast.jobs.group_workload import (
+    serving_workload,
+    updated_gates,
+    with_gates,
+    with_priority,
+    without_class_change,
+)
 from kueue_fast.jobs.job_events import UPDATED_WORKLOAD, job_event
 from kueue_fast.jobs.leader_worker_set import LEADER, WORKER, LeaderWorkerSets, size, wanted_replicas
 from kueue_fast.jobs.pod_facts import annotation, has_gate, in_group, with_metadata
@@ -116,11 +122,7 @@ def _updated(job: LeaderWorkerSet, workload: Workload, view: View, now_ns: int) 
         changed = msgspec.structs.replace(workload, spec=spec)
     gated = with_gates(changed, job.metadata, view.settings)
     if gated is not workload:
-        event = None
-        if gated is not changed:
-            gates = annotation_of(gated)
-            text = f'Updated workload AdmissionGatedBy to "{gates}"'
-            event = job_event(KIND.kind, job.metadata, UPDATED_WORKLOAD, text, now_ns)
+        event = updated_gates(KIND.kind, job.metadata, now_ns) if gated is not changed else None
         actions.append(UpdateWorkload(gated, event))
     wanted = (job.metadata.labels or {}).get(names.PRIORITY_CLASS_LABEL, "")
     same, different = without_class_change([gated], wanted)
@@ -133,8 +135,3 @@ def _updated(job: LeaderWorkerSet, workload: Workload, view: View, now_ns: int) 
             event = job_event(KIND.kind, job.metadata, UPDATED_WORKLOAD, text, now_ns)
             actions.append(UpdateWorkload(each, event))
     return actions
-
-
-def annotation_of(workload: Workload) -> str:
-    """The admission gates of a Workload, as text."""
-    return (workload.metadata.annotations or {}).get(names.ADMISSION_GATED_BY_ANNOTATION, "")
