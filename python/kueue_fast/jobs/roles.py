@@ -51,13 +51,18 @@ class Role:
     count: int
     template: PodTemplateSpec
     path: str
-    """Path of the template in the job, such as `spec.headGroupSpec.template`."""
+    """Path of the template in the job, such as `spec.headGroupSpec.template`; empty for the job itself."""
     indexes: IndexLabels = NO_INDEXES
     """Labels that number the pods."""
     counted: PodTemplateSpec | None = None
     """The template as the Workload carries it, where the kind's controller changes it; None: as it is."""
     checked: bool = True
     """Whether the kind's webhook looks at the topology that the template asks for."""
+
+    @property
+    def metadata_path(self) -> str:
+        """Path of the template's metadata."""
+        return f"{self.path}.metadata" if self.path else "metadata"
 
 
 class RoleIntegration(ABC, Capabilities[JobType]):
@@ -154,7 +159,7 @@ def pod_sets_of(roles: Sequence[Role], settings: JobSettings) -> list[PodSet]:
                 annotations_of(role.template),
                 role.indexes,
                 multi_layer=settings.multi_layer_topology,
-                path=f"$.{role.path}.metadata",
+                path=f"$.{role.metadata_path}",
             )
         template = role.template if role.counted is None else role.counted
         made.append(
@@ -179,7 +184,7 @@ def validate_topology(roles: Sequence[Role], settings: JobSettings, *, grouped: 
     errors = _each(roles, multi_layer, bound=True)
     if grouped:
         errors += validate_groups(
-            pod_sets, {role.name: f"{role.path}.metadata.annotations" for role in roles}
+            pod_sets, {role.name: f"{role.metadata_path}.annotations" for role in roles}
         )
     return errors
 
@@ -189,7 +194,7 @@ def _each(roles: Sequence[Role], multi_layer: bool, *, bound: bool) -> list[Fiel
     for role in roles:
         if not role.checked:
             continue
-        annotations, path = annotations_of(role.template), f"{role.path}.metadata"
+        annotations, path = annotations_of(role.template), role.metadata_path
         errors += validate_topology_annotations(path, annotations, multi_layer=multi_layer)
         if bound:
             errors += validate_slice_bound(path, annotations, role.count)

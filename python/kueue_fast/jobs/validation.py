@@ -24,6 +24,7 @@ __all__ = [
     "immutable",
     "is_elastic",
     "prebuilt_name",
+    "prebuilt_path",
     "validate_create",
     "validate_elastic_annotation",
     "validate_gates",
@@ -105,7 +106,7 @@ def validate_update(
         errors += _prebuilt(after, kind, settings)
     else:
         errors += immutable(
-            _prebuilt_path(after, settings), prebuilt_name(before, settings), prebuilt_name(after, settings)
+            prebuilt_path(after, settings), prebuilt_name(before, settings), prebuilt_name(after, settings)
         )
     if not (was_held and is_held):
         limits = [_label(metadata, names.MAX_EXEC_TIME_LABEL) for metadata in (before, after)]
@@ -193,7 +194,8 @@ def _object_name(path: str, name: str | None) -> Iterator[FieldError]:
             yield invalid(path, name, ", ".join(problems))
 
 
-def _prebuilt_path(metadata: ObjectMeta, settings: JobSettings) -> str:
+def prebuilt_path(metadata: ObjectMeta, settings: JobSettings) -> str:
+    """Where the name of the prebuilt Workload stands, or would."""
     annotation = (metadata.annotations or {}).get(names.PREBUILT_WORKLOAD, "")
     counts = settings.workload_identifier_annotations or len(annotation) > LABEL_MAX
     part = "annotations" if annotation and counts else "labels"
@@ -201,7 +203,7 @@ def _prebuilt_path(metadata: ObjectMeta, settings: JobSettings) -> str:
 
 
 def _prebuilt(metadata: ObjectMeta, kind: Kind, settings: JobSettings) -> Iterator[FieldError]:
-    path = _prebuilt_path(metadata, settings)
+    path = prebuilt_path(metadata, settings)
     source = metadata.annotations if path.startswith("metadata.annotations") else metadata.labels
     yield from _object_name(path, (source or {}).get(names.PREBUILT_WORKLOAD))
     if prebuilt_name(metadata, settings) and not kind.prebuilt:
