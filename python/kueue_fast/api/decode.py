@@ -13,7 +13,17 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from kueue_fast.api import apps, batch, core, kueue, kueue_v1beta1, leaderworkerset, ray
+from kueue_fast.api import (
+    apps,
+    batch,
+    core,
+    jobset,
+    kubeflow,
+    kueue,
+    kueue_v1beta1,
+    leaderworkerset,
+    ray,
+)
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.plain import to_json
 from kueue_fast.errors import InputError
@@ -44,6 +54,13 @@ _OTHERS = (
     batch.Job,
     apps.Deployment,
     apps.StatefulSet,
+    jobset.JobSet,
+    kubeflow.JAXJob,
+    kubeflow.MPIJob,
+    kubeflow.PaddleJob,
+    kubeflow.PyTorchJob,
+    kubeflow.TFJob,
+    kubeflow.XGBoostJob,
     leaderworkerset.LeaderWorkerSet,
     ray.RayCluster,
     ray.RayJob,

@@ -74,6 +74,10 @@ class RoleIntegration(ABC, Capabilities[JobType]):
     kind: str
     grouped = False
     """Whether the kind's webhook looks at groups of pod sets. Source: TP-316."""
+    repeats_create_checks = True
+    """Whether a changed job is checked as a new one too; its topology always is. Source: JS-210, JS-211."""
+    checks_topology = True
+    """Whether the kind's webhook looks at the topology of the templates at all."""
 
     @abstractmethod
     def roles(self, job: JobType) -> list[Role]:
@@ -93,9 +97,7 @@ class RoleIntegration(ABC, Capabilities[JobType]):
         """What is wrong with the job: with its kind, its metadata, its topology."""
         errors = self.validate_kind(job, settings)
         errors += validation.validate_create(job.metadata, self, settings)
-        if settings.topology_aware_scheduling:
-            errors += self.validate_topology(job, settings)
-        return errors
+        return errors + self._topology(job, settings)
 
     def validate_kind(self, job: JobType, settings: JobSettings) -> list[FieldError]:
         """What is special to the kind: nothing, here."""
@@ -104,10 +106,16 @@ class RoleIntegration(ABC, Capabilities[JobType]):
     def validate_update(
         self, old: JobType, new: JobType, settings: JobSettings, default_queue_exists: bool
     ) -> list[FieldError]:
-        """What is wrong with a change; the new job is looked at as if it were created. Source: JS-211."""
+        """What is wrong with a change. Source: JS-210, JS-211."""
         suspended = (self.suspended(old), self.suspended(new))
         errors = validation.validate_update(old, new, suspended, self, settings, default_queue_exists)
+        if not self.repeats_create_checks:
+            return errors + self._topology(new, settings)
         return errors + self.validate(new, settings)
+
+    def _topology(self, job: JobType, settings: JobSettings) -> list[FieldError]:
+        wanted = self.checks_topology and settings.topology_aware_scheduling
+        return self.validate_topology(job, settings) if wanted else []
 
     def validate_topology(self, job: JobType, settings: JobSettings) -> list[FieldError]:
         """What is wrong with the topology that the templates ask for. Source: TP-309..316, JS-236."""
