@@ -46,8 +46,10 @@ def changed(obj: Any, path: str, value: Any) -> Any:
         else:
             at = at.setdefault(part, {})
     key: Any = int(last) if isinstance(at, list) else last
-    if value is None:
-        at.pop(key, None)
+    if value is None and (isinstance(at, list) or key in at):
+        del at[key]
+    elif value is None:
+        pass
     else:
         at[key] = value
     return decode_object(manifest)

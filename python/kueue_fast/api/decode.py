@@ -15,6 +15,7 @@ import msgspec
 
 from kueue_fast.api import (
     apps,
+    appwrapper,
     batch,
     core,
     jobset,
@@ -23,6 +24,8 @@ from kueue_fast.api import (
     kueue_v1beta1,
     leaderworkerset,
     ray,
+    spark,
+    trainer,
 )
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.plain import to_json
@@ -65,6 +68,11 @@ _OTHERS = (
     ray.RayCluster,
     ray.RayJob,
     ray.RayService,
+    appwrapper.AppWrapper,
+    spark.SparkApplication,
+    trainer.ClusterTrainingRuntime,
+    trainer.TrainingRuntime,
+    trainer.TrainJob,
 )
 
 KINDS: dict[tuple[str, str], type[KubernetesObject]] = {

@@ -59,9 +59,14 @@ class Role:
     checked: bool = True
     """Whether the kind's webhook looks at the topology that the template asks for."""
 
+    metadata_at: str | None = None
+    """Path of the template's metadata, where it is not the one below the template's."""
+
     @property
     def metadata_path(self) -> str:
         """Path of the template's metadata."""
+        if self.metadata_at is not None:
+            return self.metadata_at
         return f"{self.path}.metadata" if self.path else "metadata"
 
 

@@ -39,6 +39,8 @@ _LATER: Final = frozenset(
     (
         # Readable, but nothing in the simulator acts on them yet.
         ("v1", "Pod"),
+        ("", "ClusterTrainingRuntime"),
+        ("", "TrainingRuntime"),
         ("", "MultiKueueCluster"),
         ("", "MultiKueueConfig"),
         ("", "ProvisioningRequestConfig"),
