@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
@@ -20,11 +20,27 @@ from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.priority import ResolvedPriority, resolve_priority
 
-__all__ = ["build", "is_managed", "max_execution_time", "new_workload", "priority_of", "queue_name"]
+__all__ = [
+    "build",
+    "is_managed",
+    "label_of_uid",
+    "max_execution_time",
+    "new_workload",
+    "owned_by_job",
+    "priority_of",
+    "queue_name",
+]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
 LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+class JobKind(Protocol):
+    """How a kind is called."""
+
+    api_version: str
+    kind: str
 
 
 class _PriorityClassName(msgspec.Struct, rename="camel"):
@@ -95,20 +111,34 @@ def build(
     name = names.workload_name(
         metadata.name, uid, integration.group, integration.kind, short=settings.short_workload_names
     )
-    workload = new_workload(name, metadata, pod_sets, priority, settings)
-    if LABEL_VALUE.fullmatch(uid):
-        workload.metadata.labels = {**(workload.metadata.labels or {}), names.JOB_UID_LABEL: uid}
-    workload.metadata.owner_references = [
-        OwnerReference(
-            api_version=integration.api_version,
-            kind=integration.kind,
-            name=metadata.name,
-            uid=uid,
-            controller=True,
-            block_owner_deletion=True,
-        )
-    ]
-    return workload
+    workload = label_of_uid(new_workload(name, metadata, pod_sets, priority, settings), metadata)
+    return owned_by_job(workload, metadata, integration)
+
+
+def label_of_uid(workload: Workload, metadata: ObjectMeta) -> Workload:
+    """The Workload with the UID of its job as label, if it can be one. Source: JS-106."""
+    uid = metadata.uid or ""
+    if not LABEL_VALUE.fullmatch(uid):
+        return workload
+    labels = {**(workload.metadata.labels or {}), names.JOB_UID_LABEL: uid}
+    return msgspec.structs.replace(
+        workload, metadata=msgspec.structs.replace(workload.metadata, labels=labels)
+    )
+
+
+def owned_by_job(workload: Workload, metadata: ObjectMeta, kind: JobKind) -> Workload:
+    """The Workload controlled by its job. Source: JS-107."""
+    owner = OwnerReference(
+        api_version=kind.api_version,
+        kind=kind.kind,
+        name=metadata.name,
+        uid=metadata.uid or "",
+        controller=True,
+        block_owner_deletion=True,
+    )
+    return msgspec.structs.replace(
+        workload, metadata=msgspec.structs.replace(workload.metadata, owner_references=[owner])
+    )
 
 
 def new_workload(
