@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from kueue_fast.api import topology_assignment
 from kueue_fast.api.decode import decode
 from kueue_fast.api.encode import to_manifest
 from kueue_fast.errors import InputError
@@ -247,25 +248,9 @@ def test_topology_domains_become_slices_that_expand_to_them(
 ) -> None:
     converted = convert("Workload", spec={}, status=topology(levels, domains))["status"]
     (assignment,) = converted["admission"]["podSetAssignments"]
-    got = assignment["topologyAssignment"]
-    assert got["levels"] == levels
-    assert expand(got["slices"]) == domains
-
-
-def expand(slices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    domains = []
-    for part in slices:
-        columns = [spread(level, part["domainCount"]) for level in part["valuesPerLevel"]]
-        counts = spread(part["podCounts"], part["domainCount"])
-        domains += [domain(count, *values) for count, *values in zip(counts, *columns, strict=True)]
-    return domains
-
-
-def spread(values: dict[str, Any], count: int) -> list[Any]:
-    if "universal" in values:
-        return [values["universal"]] * count
-    individual = values["individual"]
-    return list(individual["roots"] if isinstance(individual, dict) else individual)
+    got = topology_assignment.decode(json.dumps(assignment["topologyAssignment"]).encode())
+    assert list(got.levels) == levels
+    assert [domain(count, *values) for values, count in got.domains] == domains
 
 
 BAD_TOPOLOGIES: dict[str, tuple[dict[str, Any], str]] = {

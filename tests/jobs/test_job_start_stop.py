@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from kueue_fast.api.batch import Job
+from kueue_fast.api.kueue import Workload
 from kueue_fast.jobs import pod_set_info, reconciler
 from kueue_fast.jobs.pod_set_info import StartError, from_status, from_workload
 from kueue_fast.jobs.settings import JobSettings
@@ -193,3 +195,59 @@ def test_a_running_job_without_workload_is_stopped_first() -> None:
     assert isinstance(action, reconciler.UpdateJob)
     assert action.job.spec.suspend is True  # type: ignore[attr-defined]
     assert step(job(status={"active": 1}), None) is None
+
+
+TOPOLOGY = "kueue.x-k8s.io/topology"
+UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
+PLACES = {"levels": ["kubernetes.io/hostname"], "slices": []}
+# Annotations of the template, whether pods are marked as unconstrained.
+MARKS: dict[str, tuple[dict[str, str], bool]] = {
+    "nothing asked": ({}, True),
+    "slices alone": (
+        {
+            "kueue.x-k8s.io/podset-slice-required-topology": "rack",
+            "kueue.x-k8s.io/podset-slice-size": "1",
+        },
+        True,
+    ),
+    "required": ({"kueue.x-k8s.io/podset-required-topology": "rack"}, False),
+    "preferred": ({"kueue.x-k8s.io/podset-preferred-topology": "rack"}, False),
+    "not unconstrained": ({UNCONSTRAINED: "false"}, False),
+}
+
+
+def with_places(workload: Workload) -> Workload:
+    done = admitted(workload)
+    assert done.status is not None
+    assert done.status.admission is not None
+    for assignment in done.status.admission.pod_set_assignments or ():
+        assignment.topology_assignment = msgspec.Raw(msgspec.json.encode(PLACES))
+    return done
+
+
+@pytest.mark.parametrize("case", MARKS)
+def test_pods_with_places_start_behind_a_gate(case: str) -> None:
+    annotations, want = MARKS[case]
+    a_job = job(template={"annotations": annotations}, pod={**POD, "schedulingGates": [{"name": "mine"}]})
+    started = step(a_job, with_places(made_workload(a_job))).job
+    got = template_of(started)
+    assert got["spec"]["schedulingGates"] == [{"name": "mine"}, {"name": TOPOLOGY}]
+    assert got["metadata"]["labels"]["kueue.x-k8s.io/podset"] == "main"
+    marks = {"kueue.x-k8s.io/workload": "job-name-ef3a1", **annotations}
+    assert got["metadata"]["annotations"] == {**marks, **({UNCONSTRAINED: "true"} if want else {})}
+
+
+def test_without_topologies_no_gate_is_set() -> None:
+    workload = with_places(made_workload(job()))
+    (info,) = from_status(workload, flavor, JobSettings(topology_aware_scheduling=False))
+    assert info.scheduling_gates == []
+    assert info.annotations == {}
+
+
+def test_a_job_that_stops_loses_the_gate() -> None:
+    a_job = job(template={"annotations": {"mine": "kept"}})
+    workload = with_places(made_workload(a_job))
+    started = step(a_job, workload).job
+    assert TOPOLOGY in str(template_of(started))
+    stopped = step(started, msgspec.structs.replace(workload, status=None)).job
+    assert template_of(stopped) == template_of(a_job)

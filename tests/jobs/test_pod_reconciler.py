@@ -157,8 +157,11 @@ def test_an_eviction_deletes_the_pods_and_frees_the_quota(case: str) -> None:
     assert len(deleted) == len(job.pods)
     reasons = {condition.reason for action in deleted for condition in action.pod.status.conditions or ()}
     assert reasons == {"WorkloadEvictedDueToPreempted"}
-    # A pod alone is never waited for.
+    # A pod alone is never waited for, and never comes back.
     assert isinstance(actions[-1], UpdateWorkloadStatus) is (case == "a pod")
+    if case == "a pod":
+        (requeued,) = [each for each in actions[-1].workload.status.conditions if each.type == "Requeued"]
+        assert requeued.status == "False"
 
 
 def test_the_quota_of_a_group_is_free_once_its_pods_are_gone() -> None:

@@ -12,6 +12,7 @@ from kueue_fast.lifecycle.eviction import (
     cohort_path,
     evicted,
     eviction_of,
+    owned_by_single_pod,
     preempted,
     preemption_message,
     stopped,
@@ -154,3 +155,29 @@ def test_events_of_a_preemption() -> None:
         "why" + both,
         "Preempted workload a/victim (UID: uid) in ClusterQueue cq" + both,
     ]
+
+
+POD = {"apiVersion": "v1", "kind": "Pod", "name": "p"}
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "j"}
+GROUP = {"kueue.x-k8s.io/is-group-workload": "true"}
+OWNERS: dict[str, tuple[list[dict[str, str]], dict[str, str], bool]] = {
+    "one pod": ([POD], {}, True),
+    "one pod, and said to be no group": ([POD], {"kueue.x-k8s.io/is-group-workload": "false"}, True),
+    "a group of one pod": ([POD], GROUP, False),
+    "two pods": ([POD, POD], {}, False),
+    "a Job": ([JOB], {}, False),
+    "a Pod of somebody else": ([{**POD, "apiVersion": "example.com/v1"}], {}, False),
+    "nobody": ([], {}, False),
+}
+
+
+@pytest.mark.parametrize("case", OWNERS)
+def test_what_ends_with_its_pod_does_not_queue_again(case: str) -> None:
+    owners, annotations, want = OWNERS[case]
+    before = workload()
+    made = {**msgspec.to_builtins(before.metadata), "ownerReferences": owners, "annotations": annotations}
+    before = msgspec.structs.replace(before, metadata=msgspec.convert(made, type(before.metadata)))
+    assert owned_by_single_pod(before) is want
+    done = evicted(before, "NodeFailures", "why", NOW)
+    assert facts(stopped(done, NOW))["Requeued"][0] == ("False" if want else "True")
+    assert facts(stopped(done, NOW, skip_pod_owned=False))["Requeued"][0] == "True"

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import msgspec
 
-from kueue_fast.api import kueue, kueue_checks
+from kueue_fast.api import kueue, kueue_checks, topology_assignment
 from kueue_fast.api.meta import Condition, Int32, KubernetesObject, LabelSelector, QuantityValue, Wire
 
 V1BETA1 = "kueue.x-k8s.io/v1beta1"
@@ -169,35 +169,13 @@ class TopologyAssignment(Wire, kw_only=True):
     domains: list[TopologyDomainAssignment]
 
 
-def topology_slices(assignment: TopologyAssignment) -> bytes:
-    """JSON text of the v1beta2 form: all domains, in their order, as one slice (LC-204).
+def to_slices(assignment: TopologyAssignment) -> bytes:
+    """JSON text of the v1beta2 form, domains in their order. Source: LC-204, TP-206.
 
     Raises ValueError if a domain has not one value a level: v1beta2 cannot say that.
     """
-    levels, domains = assignment.levels, assignment.domains
-    for index, domain in enumerate(domains):
-        if len(domain.values) != len(levels):
-            raise ValueError(f"domains[{index}] has {len(domain.values)} values for {len(levels)} levels")
-    slices = []
-    if domains:
-        counts = [domain.count for domain in domains]
-        slices.append(
-            {
-                "domainCount": len(domains),
-                "valuesPerLevel": [
-                    _level_values([domain.values[level] for domain in domains])
-                    for level in range(len(levels))
-                ],
-                "podCounts": {"universal": counts[0]} if len(set(counts)) == 1 else {"individual": counts},
-            }
-        )
-    return msgspec.json.encode({"levels": levels, "slices": slices})
-
-
-def _level_values(values: list[str]) -> dict[str, object]:
-    if len(set(values)) == 1:
-        return {"universal": values[0]}
-    return {"individual": {"roots": values}}
+    domains = [(tuple(domain.values), domain.count) for domain in assignment.domains]
+    return topology_assignment.encode(assignment.levels, domains)
 
 
 class PodSetAssignment(Wire, kw_only=True):
@@ -212,7 +190,7 @@ class PodSetAssignment(Wire, kw_only=True):
         """The same in v1beta2."""
         topology = msgspec.Raw()
         if self.topology_assignment is not None:
-            topology = msgspec.Raw(topology_slices(self.topology_assignment))
+            topology = msgspec.Raw(to_slices(self.topology_assignment))
         return kueue.PodSetAssignment(
             name=self.name,
             flavors=self.flavors,

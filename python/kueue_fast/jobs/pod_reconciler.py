@@ -152,7 +152,10 @@ def _leave(
     actions = group.stop(stop_reason(WORKLOAD_EVICTED, reason), message, now_ns)
     known = workload.status.conditions if workload.status is not None else None
     if conditions.is_true(known, conditions.QUOTA_RESERVED) and not group.active(settings, now_ns):
-        actions.append(UpdateWorkloadStatus(eviction.stopped(workload, now_ns, settings.reasons), None))
+        freed = eviction.stopped(
+            workload, now_ns, settings.reasons, skip_pod_owned=settings.skip_reassignment_for_pod_owned
+        )
+        actions.append(UpdateWorkloadStatus(freed, None))
     return actions
 
 

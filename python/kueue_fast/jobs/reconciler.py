@@ -109,7 +109,8 @@ def reconcile(
 
     `workload` is the job's Workload, None when there is none. `now_ns` is the time in ns since 1970.
 
-    Raises InputError when a priority class does not exist, LookupError when a flavor does not: both are retried live.
+    Raises InputError when a priority class does not exist, or no pod sets can be made of the job, LookupError when
+    a flavor does not exist: all are retried live.
     """
     settings = view.settings
     if integration.skip(job, settings):
@@ -236,7 +237,10 @@ def leave(
     known = workload.status.conditions if workload.status is not None else None
     if not conditions.is_true(known, conditions.QUOTA_RESERVED) or integration.active(job):
         return None
-    return UpdateWorkloadStatus(eviction.stopped(workload, now_ns, settings.reasons), None)
+    stopped = eviction.stopped(
+        workload, now_ns, settings.reasons, skip_pod_owned=settings.skip_reassignment_for_pod_owned
+    )
+    return UpdateWorkloadStatus(stopped, None)
 
 
 def let_go(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Action | None:

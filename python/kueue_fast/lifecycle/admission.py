@@ -1,16 +1,20 @@
 """What a scheduling cycle writes on a Workload: a reservation, an admission, or why it still waits.
 
-Source: QC-135..141, LC-504, LC-505, LC-701, LC-705.
+Source: QC-135..141, LC-504, LC-505, LC-701, LC-705, TP-1510, TP-1604.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
 
 from kueue_fast.api.kueue import Admission, PodSetAssignment, Workload, WorkloadStatus
 from kueue_fast.lifecycle.status import (
     FALSE,
+    READY,
     TRUE,
     Reasons,
     add_condition,
@@ -24,6 +28,7 @@ from kueue_fast.model.quantities import format_amount
 __all__ = [
     "Decision",
     "PodSetDecision",
+    "PodSetTopology",
     "admitted",
     "pending",
     "set_reservation",
@@ -73,34 +78,72 @@ class Decision(Protocol):
         """Admission checks that the assigned flavors require."""
 
 
-def to_admission(decision: Decision) -> Admission:
-    """`status.admission` of a decision; amounts become quantities, resources and flavors are sorted by name."""
+class PodSetTopology(NamedTuple):
+    """What a decision says of one pod set's places: the JSON text of its topology assignment, empty without one, and
+    whether the places were put off, as `delayedTopologyRequest` says it before the decision.
+    """
+
+    assignment: bytes = b""
+    delayed: str | None = None
+
+    @property
+    def state(self) -> str | None:
+        """`delayedTopologyRequest` after the decision: places that were put off are there now. Source: TP-1604."""
+        return READY if self.delayed is not None and self.assignment else self.delayed
+
+
+NOWHERE: Final = PodSetTopology()
+NO_TOPOLOGY: Final[Mapping[str, PodSetTopology]] = MappingProxyType({})
+
+
+def to_admission(decision: Decision, topologies: Mapping[str, PodSetTopology] = NO_TOPOLOGY) -> Admission:
+    """`status.admission` of a decision; amounts become quantities, resources and flavors are sorted by name.
+
+    `topologies` says by name which pod sets were given places, or will be. Source: TP-205, TP-1510.
+    """
     return Admission(
         cluster_queue=decision.cluster_queue,
         pod_set_assignments=[
-            PodSetAssignment(
-                name=pod_set.name,
-                flavors=dict(sorted(pod_set.flavors.items())),
-                resource_usage={
-                    resource: format_amount(resource, amount)
-                    for resource, amount in sorted(pod_set.usage.items())
-                },
-                count=pod_set.count,
-            )
-            for pod_set in decision.pod_sets
+            _assignment(pod_set, topologies.get(pod_set.name, NOWHERE)) for pod_set in decision.pod_sets
         ],
     )
 
 
-def admitted(workload: Workload, decision: Decision, now_ns: int, reasons: Reasons = Reasons()) -> Workload:
-    """The Workload with its reservation, and admitted too when every check it needs is listed and ready.
+def _assignment(pod_set: PodSetDecision, topology: PodSetTopology) -> PodSetAssignment:
+    assignment = PodSetAssignment(
+        name=pod_set.name,
+        flavors=dict(sorted(pod_set.flavors.items())),
+        resource_usage={
+            resource: format_amount(resource, amount) for resource, amount in sorted(pod_set.usage.items())
+        },
+        count=pod_set.count,
+        delayed_topology_request=topology.state,
+    )
+    # An empty text other than the default one would be written.
+    if topology.assignment:
+        assignment.topology_assignment = msgspec.Raw(topology.assignment)
+    return assignment
 
-    `now_ns` is written with whole seconds, as Kubernetes keeps times.
 
-    Source: QC-135, QC-137, QC-138, LC-505, LC-701.
+def admitted(
+    workload: Workload,
+    decision: Decision,
+    now_ns: int,
+    reasons: Reasons = Reasons(),
+    *,
+    topologies: Mapping[str, PodSetTopology] = NO_TOPOLOGY,
+) -> Workload:
+    """The Workload with its reservation, and admitted too when every check it needs is listed and ready and no
+    places are put off.
+
+    A second pass ends here as well: the new places take the room of the old ones, and no node of the Workload is
+    unhealthy any more. `now_ns` is written with whole seconds, as Kubernetes keeps times.
+
+    Source: QC-135, QC-137, QC-138, LC-505, LC-701, TP-1510, TP-1604.
     """
     status = writable_status(workload)
-    set_reservation(workload, status, to_admission(decision), now_ns)
+    status.unhealthy_nodes = None
+    set_reservation(workload, status, to_admission(decision, topologies), now_ns)
     if not missing_checks(status, decision.checks):
         sync_admitted(workload, status, now_ns, reasons)
     return with_status(workload, status)

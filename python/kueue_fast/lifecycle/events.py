@@ -1,6 +1,7 @@
 """Events: what `kubectl get events` would show, with upstream's types, reasons and facts.
 
-Source: LC-501 (cut of messages), LC-803, LC-2001, LC-2003, QC-139, QC-144, QP-814, JS-090.
+Source: LC-501 (cut of messages), LC-803, LC-2001, LC-2003, QC-139, QC-144, QP-814, JS-090, TP-1407, TP-1408,
+TP-1509, TP-1604.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ __all__ = [
     "Priority",
     "admitted",
     "created_workload",
+    "evicted",
     "finished_workload",
     "pending",
     "preempted",
     "quota_reserved",
+    "second_pass_failed",
     "started",
     "stopped",
+    "terminated_pod",
 ]
 
 NORMAL = "Normal"
@@ -76,6 +80,16 @@ def pending(namespace: str, name: str, message: str, now_ns: int, *, reason: str
     return _workload(now_ns, WARNING, reason, namespace, name, message)
 
 
+def second_pass_failed(namespace: str, name: str, message: str, now_ns: int) -> Event:
+    """Event of a Workload that holds quota and got no place in the topology this time. Source: TP-1604."""
+    return _workload(now_ns, WARNING, "SecondPassFailed", namespace, name, message)
+
+
+def evicted(namespace: str, name: str, reason: str, message: str, now_ns: int) -> Event:
+    """Event of a Workload that is told to stop for this reason. Source: LC-803, TP-1408, TP-1509."""
+    return _workload(now_ns, NORMAL, f"EvictedDueTo{reason}", namespace, name, message)
+
+
 class Priority(NamedTuple):
     """The priority that counts for a workload, and the one of its class: the difference is its boost."""
 
@@ -105,7 +119,7 @@ def preempted(
     both = f"; preemptor effective priority: {preemptors}; preemptee effective priority: {victims}"
     told = f"Preempted workload {victim} (UID: {victim_uid}) in ClusterQueue {cluster_queue}{both}"
     return (
-        _workload(now_ns, NORMAL, "EvictedDueToPreempted", namespace, name, message),
+        evicted(namespace, name, "Preempted", message, now_ns),
         _workload(now_ns, NORMAL, "Preempted", namespace, name, message + both),
         _workload(now_ns, NORMAL, "PreemptedWorkload", whose, by, told),
     )
@@ -143,6 +157,11 @@ def finished_workload(kind: str, namespace: str, name: str, workload: str, now_n
     return _job(
         now_ns, "FinishedWorkload", kind, namespace, name, f"Workload '{workload}' is declared finished"
     )
+
+
+def terminated_pod(namespace: str, name: str, message: str, now_ns: int) -> Event:
+    """Event on a pod that Kueue failed, since it would never have started where it was sent. Source: TP-1407."""
+    return _job(now_ns, "PodTerminatedByKueue", "Pod", namespace, name, message)
 
 
 def seconds(duration_ns: int) -> int:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import (
     AdmissionCheckState,
     PreemptionGateState,
@@ -30,6 +31,8 @@ __all__ = [
     "cohort_path",
     "evicted",
     "eviction_of",
+    "is_evicted",
+    "owned_by_single_pod",
     "preempted",
     "preemption_message",
     "reason_words",
@@ -42,6 +45,7 @@ PENDING_EVALUATION: Final = "PendingEvaluation"
 CLOSED: Final = "Closed"
 RETRY: Final = "Retry"
 UNKNOWN: Final = "UNKNOWN"
+IS_GROUP_WORKLOAD: Final = "kueue.x-k8s.io/is-group-workload"
 
 _HUMAN_REASONS: Final = {
     "InClusterQueue": "prioritization in the ClusterQueue",
@@ -106,6 +110,11 @@ def evicted(workload: Workload, reason: str, message: str, now_ns: int) -> Workl
     return with_status(workload, status)
 
 
+def is_evicted(workload: Workload) -> bool:
+    """Whether the Workload is told to stop, or has stopped and has no quota again yet."""
+    return eviction_of(workload) is not None
+
+
 def eviction_of(workload: Workload) -> tuple[str, str] | None:
     """Reason and message of the eviction of a Workload that has no quota again yet; None when there is none."""
     known = workload.status.conditions if workload.status is not None else None
@@ -113,14 +122,40 @@ def eviction_of(workload: Workload) -> tuple[str, str] | None:
     return (found.reason, found.message) if found is not None and found.status == TRUE else None
 
 
-def stopped(workload: Workload, now_ns: int, reasons: Reasons = Reasons()) -> Workload:
-    """An evicted Workload whose job has stopped: its quota is free, and it may queue again. Source: QC-152, LC-805."""
+def owned_by_single_pod(workload: Workload) -> bool:
+    """Whether the Workload stands for one pod and ends with it; a group of one pod can get another.
+
+    Source: TP-1503, TP-1512.
+    """
+    owners = workload.metadata.owner_references or ()
+    return (
+        len(owners) == 1
+        and (workload.metadata.annotations or {}).get(IS_GROUP_WORKLOAD) != "true"
+        and (owners[0].kind, owners[0].api_version) == (Pod.KIND, Pod.API_VERSION)
+    )
+
+
+def stopped(
+    workload: Workload,
+    now_ns: int,
+    reasons: Reasons = Reasons(),
+    *,
+    skip_pod_owned: bool = True,
+) -> Workload:
+    """An evicted Workload whose job has stopped: its quota is free, and it may queue again.
+
+    One that ends with its pod may not; `skip_pod_owned` is the gate SkipReassignmentForPodOwnedWorkloads.
+
+    Source: QC-152, LC-805, TP-1512.
+    """
     eviction = eviction_of(workload)
     if eviction is None:
         return workload
     why, message = eviction
     status = writable_status(workload)
     at_once = TRUE if why in (BY_PREEMPTION, BY_NODE_FAILURES) else FALSE
+    if skip_pod_owned and owned_by_single_pod(workload):
+        at_once = FALSE
     add_condition(workload, status, conditions.REQUEUED, at_once, why, message, now_ns)
     reason = reasons.pick(PENDING_EVALUATION, PENDING)
     unset_reservation(workload, status, reason, message, now_ns, reasons)

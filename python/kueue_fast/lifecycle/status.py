@@ -15,13 +15,13 @@ from kueue_fast.api.kueue import Workload, WorkloadStatus
 from kueue_fast.api.meta import Condition
 from kueue_fast.model import conditions, times
 from kueue_fast.model.features import FeatureGates
+from kueue_fast.model.second_pass import topology_pending
 
 __all__ = ["Reasons", "add_condition", "sync_admitted", "with_status", "writable_status"]
 
 TRUE: Final = "True"
 FALSE: Final = "False"
 READY: Final = "Ready"
-PENDING_TOPOLOGY: Final = "Pending"
 NANOSECONDS: Final = 1_000_000_000
 
 
@@ -126,12 +126,3 @@ def sync_admitted(
             status.accumulated_past_execution_time_seconds or 0
         ) + seconds
     return add_condition(workload, status, conditions.ADMITTED, value, reason, message, now_ns)
-
-
-def topology_pending(status: WorkloadStatus) -> bool:
-    """Whether an assignment still waits for its delayed topology. Source: LC-702."""
-    admission = status.admission
-    return admission is not None and any(
-        not assignment.topology_assignment and assignment.delayed_topology_request == PENDING_TOPOLOGY
-        for assignment in admission.pod_set_assignments or ()
-    )

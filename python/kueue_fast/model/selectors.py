@@ -103,6 +103,27 @@ def node_matches_terms(terms: Sequence[NodeSelectorTerm], labels: Mapping[str, s
     return False
 
 
+def node_terms_problems(terms: Sequence[NodeSelectorTerm]) -> list[str]:
+    """What is invalid in node selector terms, one text a finding, whether or not another term would match.
+
+    Source: TP-702.
+    """
+    problems: list[str] = []
+    for i, term in enumerate(terms):
+        path = f"nodeSelectorTerms[{i}]"
+        problems += _term_problems(term.match_expressions or (), term.match_fields or (), path)
+    return problems
+
+
+def node_selector_problem(node_selector: Mapping[str, str]) -> str | None:
+    """The first finding in the node selector of a pod, in order of its keys. Source: TP-702."""
+    for key, value in sorted(node_selector.items()):
+        problems = _key_problems(key, "key") or _value_problems(value, f"values[0][{key}]")
+        if problems:
+            return problems[0]
+    return None
+
+
 def _all_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:
     return all(_matches(r.key, r.operator, r.values or (), labels) for r in requirements)
 

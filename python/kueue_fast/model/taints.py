@@ -7,7 +7,7 @@ from typing import Final
 from kueue_fast.api.core import Taint, Toleration
 from kueue_fast.model.integers import parse_int64
 
-_EFFECTS_THAT_BLOCK: Final = ("NoSchedule", "NoExecute")
+BLOCKING_EFFECTS: Final = ("NoSchedule", "NoExecute")
 # Kubernetes compares only integers in their shortest form: no plus sign, no leading zeros.
 _CANONICAL_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]*")
 
@@ -45,7 +45,7 @@ def first_untolerated(taints: Iterable[Taint] | None, tolerations: Sequence[Tole
     Source: QP-422.
     """
     for taint in taints or ():
-        if taint.effect in _EFFECTS_THAT_BLOCK and not any(
+        if taint.effect in BLOCKING_EFFECTS and not any(
             tolerates(toleration, taint) for toleration in tolerations
         ):
             return taint
