@@ -25,12 +25,17 @@ from kueue_fast.jobs.group_workload import (
 )
 from kueue_fast.jobs.job_events import UPDATED_WORKLOAD, job_event
 from kueue_fast.jobs.leader_worker_set import LEADER, WORKER, LeaderWorkerSets, size, wanted_replicas
-from kueue_fast.jobs.pod_facts import annotation, has_gate, in_group, with_metadata
+from kueue_fast.jobs.pod_facts import (
+    annotation,
+    in_group,
+    with_metadata,
+)
 from kueue_fast.jobs.reconciler import CreateWorkload, UpdateWorkload, View
 from kueue_fast.jobs.serving import finished_with, released
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import new_workload, priority_of, queue_name
 from kueue_fast.lifecycle import events
+from kueue_fast.lifecycle.pods import has_gate
 
 __all__ = ["reconcile_pod", "reconcile_workloads"]
 

@@ -16,6 +16,7 @@ from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.jobs import names, pod_names
 from kueue_fast.jobs.role_hash import role_hash
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.lifecycle.pods import has_gate, is_terminal
 from kueue_fast.model.integers import parse_int64
 from kueue_fast.model.validation.names import LABEL_MAX
 
@@ -24,12 +25,10 @@ __all__ = [
     "gated",
     "group_name",
     "has_finalizer",
-    "has_gate",
     "in_group",
     "is_ready",
     "is_runnable",
     "is_suspended",
-    "is_terminated",
     "is_unretriable",
     "phase",
     "role",
@@ -51,19 +50,9 @@ def phase(pod: Pod) -> str:
     return (pod.status.phase if pod.status is not None else None) or ""
 
 
-def is_terminated(pod: Pod) -> bool:
-    """Whether the pod has failed or succeeded."""
-    return phase(pod) in ("Failed", "Succeeded")
-
-
-def has_gate(pod: Pod, gate: str) -> bool:
-    """Whether a scheduling gate holds the pod."""
-    return any(each.name == gate for each in pod.spec.scheduling_gates or ())
-
-
 def is_suspended(pod: Pod) -> bool:
     """Whether the pod holds no quota of its own accord: it is done, or gated. Source: section 11.6."""
-    return is_terminated(pod) or has_gate(pod, pod_names.ADMISSION_GATE)
+    return is_terminal(pod) or has_gate(pod, pod_names.ADMISSION_GATE)
 
 
 def is_runnable(pod: Pod) -> bool:

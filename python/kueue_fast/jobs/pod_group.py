@@ -21,11 +21,9 @@ from kueue_fast.jobs.integration import Finished
 from kueue_fast.jobs.job_events import job_event
 from kueue_fast.jobs.pod_facts import (
     annotation,
-    has_gate,
     is_ready,
     is_runnable,
     is_suspended,
-    is_terminated,
     is_unretriable,
     phase,
     role,
@@ -37,6 +35,7 @@ from kueue_fast.jobs.pod_set_info import PodSetInfo, StartError, decode, merge_t
 from kueue_fast.jobs.roles import Role, pod_sets_of
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.topology_indexes import INDEXES
+from kueue_fast.lifecycle.pods import has_gate, is_terminal
 from kueue_fast.lifecycle.status import timestamp
 from kueue_fast.model import times
 from kueue_fast.model.topology_names import TOPOLOGY_GATE
@@ -102,14 +101,14 @@ class PodGroup:
         if self.serving:
             return None
         if not self.is_group:
-            if not is_terminated(self.first) or self.first.status is None:
+            if not is_terminal(self.first) or self.first.status is None:
                 return None
             return Finished(self.first.status.message or "", phase(self.first) == "Succeeded")
         count = total_count(self.first)
         if count is None:
             return None
         succeeded = sum(phase(pod) == "Succeeded" for pod in self.pods)
-        over = any(map(is_unretriable, self.pods)) and all(map(is_terminated, self.pods))
+        over = any(map(is_unretriable, self.pods)) and all(map(is_terminal, self.pods))
         if succeeded != count and not over:
             return None
         return Finished(f"Pods succeeded: {succeeded}/{count}.", True)

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from kueue_fast.api.core import Pod
 from kueue_fast.jobs import pod_names
-from kueue_fast.jobs.pod_facts import has_finalizer, has_gate
+from kueue_fast.jobs.pod_facts import (
+    has_finalizer,
+)
+from kueue_fast.lifecycle.pods import has_gate
 from kueue_fast.model import times
 
 __all__ = ["keep_first_active", "keep_first_inactive", "last_active_time"]

@@ -27,7 +27,6 @@ from kueue_fast.model.validation.field_error import FieldError, forbidden, inval
 
 __all__ = [
     "HEAD",
-    "KUBERAY",
     "cluster_roles",
     "fault_tolerant",
     "gated_cluster",
@@ -40,7 +39,6 @@ __all__ = [
 ]
 
 HEAD: Final = "head"
-KUBERAY: Final = "ray.io/kuberay-operator"
 FAULT_TOLERANCE: Final = "ray.io/ft-enabled"
 READY: Final = "ready"
 REDIS_CLEANUP: Final = {"cpu": "200m", "memory": "256Mi"}

@@ -14,7 +14,10 @@ from kueue_fast.api.apps import StatefulSet
 from kueue_fast.api.core import Pod, PodSpec, PodTemplateSpec
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.jobs import names, pod_names
-from kueue_fast.jobs.pod_facts import is_terminated, ungated, without_finalizer
+from kueue_fast.jobs.pod_facts import (
+    ungated,
+    without_finalizer,
+)
 from kueue_fast.jobs.role_hash import pod_shape
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import (
@@ -28,6 +31,7 @@ from kueue_fast.jobs.validation import (
     validate_queue_name,
 )
 from kueue_fast.jobs.workload import is_managed, queue_name
+from kueue_fast.lifecycle.pods import is_terminal
 from kueue_fast.model.topology_names import TOPOLOGY_GATE
 from kueue_fast.model.validation.field_error import FieldError
 
@@ -108,7 +112,7 @@ def outdated(stateful_set: StatefulSet | None, pod: Pod) -> bool:
 
 def finished_with(stateful_set: StatefulSet | None, pod: Pod) -> bool:
     """Whether Kueue need not keep the pod: it is outdated, done, or being deleted. Source: JS-397, JS-421."""
-    return outdated(stateful_set, pod) or is_terminated(pod) or bool(pod.metadata.deletion_timestamp)
+    return outdated(stateful_set, pod) or is_terminal(pod) or bool(pod.metadata.deletion_timestamp)
 
 
 def released(stateful_set: StatefulSet | None, pod: Pod, *, force: bool = False) -> Pod:

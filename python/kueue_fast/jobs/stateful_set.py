@@ -14,7 +14,12 @@ from kueue_fast.api.core import Pod, PodTemplateSpec
 from kueue_fast.api.kueue import PodSet, Workload
 from kueue_fast.jobs import names, pod_names
 from kueue_fast.jobs.group_workload import is_on_hold, owner_uid
-from kueue_fast.jobs.pod_facts import group_name, in_group, is_terminated, with_metadata, without_finalizer
+from kueue_fast.jobs.pod_facts import (
+    group_name,
+    in_group,
+    with_metadata,
+    without_finalizer,
+)
 from kueue_fast.jobs.pod_set_info import annotations_of
 from kueue_fast.jobs.pod_templates import marked
 from kueue_fast.jobs.roles import Role, pod_sets_of
@@ -29,6 +34,7 @@ from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.topology_indexes import INDEXES
 from kueue_fast.jobs.validation import immutable, validate_elastic_annotation, validate_queue_name
 from kueue_fast.jobs.workload import is_managed
+from kueue_fast.lifecycle.pods import is_terminal
 from kueue_fast.model.topology_names import POD_GROUP_POD_INDEX_LABEL
 from kueue_fast.model.validation.field_error import FieldError, forbidden
 
@@ -85,7 +91,7 @@ class StatefulSets:
         `job` is the pod's controller, None when that is gone or no StatefulSet; `workload` is its Workload's name.
         Source: JS-395.
         """
-        if is_terminated(pod) or pod.metadata.deletion_timestamp:
+        if is_terminal(pod) or pod.metadata.deletion_timestamp:
             return without_finalizer(pod)
         if job is None:
             return pod
