@@ -8,7 +8,8 @@ result matters at all, it is the order of level values, made at the very end.
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport realloc
 
-from kueuecore._counts cimport Counts, LevelCounts, hits_at
+from kueuecore._counts cimport hits_at
+from kueuecore._leaves cimport Counts, LevelCounts
 from kueuecore._trees cimport Level, Tree
 from kueuecore._types cimport NONE, index_t
 
