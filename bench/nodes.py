@@ -5,8 +5,8 @@
 Nodes stand in a topology of three levels, 32 hosts a rack and 32 racks a block, with so many resources each. Every
 round is a fresh process. Ingest is measured in both readings of "the same bytes", like that of Workloads: line by
 line with results dropped at once, and as one `kind: List` with everything kept until the clock has stopped. It ends
-when the kernel's tree stands. `shape` is `small`, what a test would write, or `live`, as an API server gives a Node (managedFields, images,
-addresses, nodeInfo).
+when the kernel's tree stands. `shape` is `small`, what a test would write, or `live`, as an API server gives a Node
+(managedFields, images, addresses, nodeInfo).
 """
 
 import argparse
