@@ -103,3 +103,15 @@ def test_under_fair_sharing_the_head_goes_first() -> None:
     assert [(one.workload, one.outcome) for one in cycle.requeued] == [("default/w", "Displaced")]
     (moved,) = o.cycle(engine, at=3).moved
     assert moved.workload == "default/w"
+
+
+def test_the_assignment_of_a_single_pod_stays() -> None:
+    """TP-1503: the pod ends with its node; the Workload goes on as it is, and keeps its place."""
+    made = o.workload_json("w", "lq", gang(1, preferred=RACK))
+    made["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]
+    engine = cluster(on(made, ("x1", 1)))
+    o.feed(engine, node("x1", ready=False), on(made, ("x1", 1), failed=("x1",)))
+    (moved,) = o.cycle(engine, at=DUE).moved
+    assert places(moved) == {"x1": 1}
+    o.feed(engine, node("x1", cpu=2), o.workload("new", "lq", gang(1, required=HOST)), at=DUE)
+    assert [places(one) for one in o.cycle(engine, at=DUE).admitted] == [{"x2": 1}]

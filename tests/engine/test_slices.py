@@ -8,6 +8,8 @@ import pytest
 
 from kueue_fast import Engine
 from tests.arrays import objects as o
+from tests.engine.placed_cluster import HOST, gang, on, places
+from tests.engine.placed_cluster import cluster as placed_cluster
 
 GATE = {"ElasticJobsViaWorkloadSlices": True}
 REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for"
@@ -87,3 +89,30 @@ def test_a_row_that_is_used_again_is_no_slice() -> None:
     o.feed(engine, o.reserved(slice_of("c", 1), "q", ("main", 1, {"cpu": "other"}, {"cpu": 1})))
     cycle = o.cycle(engine)
     assert (o.admitted_names(cycle), list(cycle.replaced)) == (["b"], [])
+
+
+def test_a_slice_with_a_topology_keeps_its_places_and_adds_to_them() -> None:
+    """TP-1302, TP-1303: only the pods that are new are placed."""
+    gates = {**GATE, "ElasticJobsViaWorkloadSlicesWithTAS": True}
+    old = o.workload_json("a", "lq", gang(2, unconstrained=True))
+    old["metadata"]["annotations"] = {ELASTIC: "true"}
+    new = o.workload_json("b", "lq", gang(3, unconstrained=True), created=1)
+    new["metadata"]["annotations"] = {ELASTIC: "true", REPLACES: "default/a"}
+    engine = placed_cluster(on(old, ("x2", 2)), new, gates=gates)
+    (one,) = o.cycle(engine).admitted
+    assert places(one) == {"x1": 1, "x2": 2}
+
+
+REFUSED = {
+    "required": "required topology is not supported with ElasticJobsViaWorkloadSlices",
+    "preferred": "preferred topology is not supported with ElasticJobsViaWorkloadSlices",
+}
+
+
+@pytest.mark.parametrize("asks", REFUSED)
+def test_an_elastic_job_asks_for_no_level(asks: str) -> None:
+    made = o.workload_json("a", "lq", gang(2, **{asks: HOST}))
+    made["metadata"]["annotations"] = {ELASTIC: "true"}
+    engine = placed_cluster(made, gates={**GATE, "ElasticJobsViaWorkloadSlicesWithTAS": True})
+    (refused,) = o.cycle(engine).requeued
+    assert refused.message() == f"failed to assign flavors to pod set main: {REFUSED[asks]}"

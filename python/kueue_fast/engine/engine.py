@@ -78,6 +78,7 @@ class Engine:
         self._topologies = Topologies(self._state, self._queues, self._intake)
         self._inventory = Inventory(self._state, self._queues, self._intake, self._topologies)
         self._words: dict[str, Callable[[], str]] = {}
+        self._kept: set[int] = set()  # rows whose stored places are the result of their second pass (TP-1503)
         self._refusal_of: list[int] = []  # [place in `requeued`] place among the kernel's refusals
         queues, inventory, topologies = self._queues, self._inventory, self._topologies
         self._upserts: dict[type, Callable[[Any], None]] = {
@@ -242,6 +243,7 @@ class Engine:
         if not queue.advance(now_ns):
             return {}
         state = self._state
+        self._kept = set()
         found = {}
         entries = []
         for key, waiting in queue.take():
@@ -250,6 +252,8 @@ class Engine:
                 continue
             found[record.row] = waiting
             entries.append(second_pass.entry(state, record, waiting.workload))
+            if entries[-1][1]:
+                self._kept.add(record.row)
         state.tables.scheduler.second_pass.set(entries)
         return found
 
@@ -268,6 +272,10 @@ class Engine:
         assert record is not None and record.admission is not None
         name, before = record.admission
         found = {one.name: one for one in state.reader.pod_sets(detail, True)}
+        if row in self._kept:
+            # the kernel lists only the places that are still there; the assignment stays as it is written
+            self._intake.rebook(record)
+            return Admission(record.key, name, tuple(one for one in before if one.name in found), ())
         pod_sets = tuple(
             one._replace(placement=new.placement or one.placement, delayed=new.delayed)
             if (new := found.get(one.name)) is not None

@@ -39,12 +39,15 @@ class Places:
             state.unplaced.discard(key)
             if record is None or record.state == PENDING or record.admission is None:
                 continue
-            held = state.tables.workloads.reserved_in[record.row] != NONE
-            if held:
-                self._kernel.book_workload(record.row, remove=True)
-            self.write(record)
-            if held:
-                self._kernel.book_workload(record.row)
+            self.rebook(record)
+
+    def rebook(self, record: Record) -> None:
+        """Book the places of a workload that holds quota anew, as its assignment says."""
+        if self._state.tables.workloads.reserved_in[record.row] == NONE:
+            return
+        self._kernel.book_workload(record.row, remove=True)
+        self.write(record)
+        self._kernel.book_workload(record.row)
 
     def _rows(
         self, record: Record, layout: Layout, assignment: PodSetAssignment

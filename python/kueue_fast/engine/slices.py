@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.arrays.workloads import Record
 
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+"""Annotation of an elastic job and its slices: `"true"`."""
 REPLACEMENT = "kueue.x-k8s.io/workload-slice-replacement-for"
 """Annotation of a slice: key (`namespace/name`) of the slice whose place it takes."""
 
@@ -22,6 +24,7 @@ class Slices:
 
     def write(self, record: Record, annotations: Mapping[str, str] | None) -> None:
         """A workload came or changed. A slice of another namespace is none."""
+        self._kernel.elastic[record.row] = bool(annotations) and (annotations or {}).get(ELASTIC) == "true"
         old = annotations.get(REPLACEMENT) if annotations else None
         if old is not None and old.partition("/")[0] != record.namespace:
             old = None
