@@ -10,7 +10,6 @@ from kueue_fast import Engine
 from tests.arrays import objects as o
 from tests.engine.placed_cluster import HOST, PLENTY, RACK, cluster, flavor, gang, node, on, places, topology
 
-
 TOPOLOGY_GATES = (
     "TopologyAwareScheduling",
     "TASProfileMixed",
