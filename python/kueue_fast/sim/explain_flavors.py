@@ -16,7 +16,7 @@ from kueue_fast.model.other_pods import occupied
 from kueue_fast.sim.explanation import FlavorPart, LevelRoom, TopologyPart
 from kueue_fast.sim.json_report import quantity
 from kueue_fast.sim.result import SimulationResult
-from kueue_fast.sim.topology_numbers import measure
+from kueue_fast.sim.topology_numbers import measure, room_for
 from kueue_fast.sim.topology_result import Gang, TopologyRow
 
 __all__ = ["current_reasons", "flavor_parts", "topology_parts"]
@@ -121,5 +121,6 @@ def _topology_part(
             for row in rows
             for fit in row.fits
         ],
+        fits_in_all=min(sum(room_for(leaf, request) for leaf in end.leaves), ask.pods),
         message=None if reason is None else reason.message,
     )

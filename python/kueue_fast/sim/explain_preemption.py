@@ -57,8 +57,14 @@ def preemption_part(
             )
             for each in standing.holders
         ],
-        waits_for=[Victim(workload=key, cluster_queue=rows[key].cluster_queue) for key in row.waits_for],
+        waits_for=[_victim(rows[key], row) for key in row.waits_for],
     )
+
+
+def _victim(victim: WorkloadRow, row: WorkloadRow) -> Victim:
+    last = victim.last_preemption
+    other = last.preemptor if last is not None and last.preemptor != row.key else None
+    return Victim(workload=victim.key, cluster_queue=victim.cluster_queue, preemptor=other)
 
 
 def _result(look: Look, standing: Standing, queue: ClusterQueue) -> str | None:

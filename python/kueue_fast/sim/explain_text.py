@@ -20,6 +20,7 @@ from kueue_fast.sim.explanation import (
     PreemptionPart,
     QueuePart,
     TopologyPart,
+    Victim,
     WorkloadPart,
 )
 from kueue_fast.sim.report_cells import (
@@ -59,7 +60,7 @@ def print_explanation(document: Document, file: TextIO, *, width: int | None = N
 
 def _write(document: Document, console: Console) -> None:
     named = document.object
-    end = ", the end of the run" if document.end_of_run else ""
+    end = ", when nothing is left to happen" if document.end_of_run else ""
     at = duration(document.time)
     console.print(f"{named.kind} {named.namespace}/{named.name} at {at}{end}", soft_wrap=True, style="bold")
     if document.message:
@@ -90,6 +91,9 @@ def _write_workload(document: Document, part: WorkloadPart, console: Console) ->
     if part.preempted_by:
         lines = [_preempted(one, one.preemptor) for one in part.preempted_by]
         _print_lines("It was stopped for", lines, console)
+    if part.evictions:
+        lines = [f"{one.reason} at {duration(one.time)}: {one.message}" for one in part.evictions]
+        _print_lines("It was stopped otherwise", lines, console)
 
 
 def _print_lines(title: str, lines: Iterator[str] | Sequence[str], console: Console) -> None:
@@ -121,7 +125,7 @@ def _queue_lines(queue: QueuePart) -> Iterator[str]:
     if queue.place == "Queued":
         order = ", ordered by past use of the LocalQueues first" if queue.by_usage else ""
         before = f"; before it: {listed(queue.ahead)}" if queue.ahead else ""
-        yield f"Place: {queue.position} of {queue.queued} that are tried next{order}{before}"
+        yield f"Place: {queue.position} of {queue.queued} in the queue{order}{before}"
     elif queue.place == "Parked":
         others = f", with {queue.parked - 1} more" if queue.parked > 1 else ""
         yield (
@@ -135,7 +139,8 @@ def _why_lines(document: Document, part: WorkloadPart) -> Iterator[str]:
     if part.backoff is not None:
         until = part.backoff.until
         when = "until it is let go" if until is None else f"until {duration(until)}"
-        yield f"Backoff: requeued {part.backoff.count} times, does not queue {when}"
+        times_over = f"requeued {part.backoff.count} times, " if part.backoff.count else ""
+        yield f"Backoff: {times_over}does not queue {when}"
     if part.look is not None:
         ago = document.time - part.look.time
         when = f"{duration(part.look.time)}, in cycle {part.look.cycle}"
@@ -144,10 +149,12 @@ def _why_lines(document: Document, part: WorkloadPart) -> Iterator[str]:
             + (f", {duration(ago)} before" if ago else "")
             + f": {part.look.outcome}"
         )
+        if part.state != "Pending":
+            yield part.look.message
     elif part.like is not None:
         yield f"Not looked at itself: it was parked with {part.like}, which asks for the same"
-    elif part.state == "Pending":
-        yield "Not looked at yet by a scheduling cycle, or not since it came back"
+    elif part.blockers or part.backoff is not None:
+        yield "Not looked at yet by a scheduling cycle"
     for asked in part.pod_sets:
         requests = ", ".join(f"{name} {amount}" for name, amount in asked.requests.items()) or "no resources"
         yield f"Asks for: pod set {asked.name}, {pods(asked.count)} of {requests}"
@@ -186,10 +193,13 @@ def _print_topology(part: TopologyPart, console: Console) -> None:
         f"Topology {part.topology} of flavor {part.flavor}: "
         f"pod set {part.pod_set}, {pods(part.pods)} ({request}{slices})"
     )
-    table = new_table(title, [("Level", NAME), ("One domain has room for", NUMBER), ("Best domain", NAME)])
+    console.print()
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    table = new_table("", [("Level", NAME), ("Room for", NUMBER), ("Best domain", NAME)])
     for level in part.levels:
         add_row(table, level.level, f"{level.fits} of {part.pods}", "/".join(level.domain) or DASH)
-    print_table(console, table)
+    add_row(table, "all domains together", f"{part.fits_in_all} of {part.pods}", DASH)
+    console.print(table)
 
 
 def _preemption_lines(part: PreemptionPart) -> Iterator[str]:
@@ -204,7 +214,7 @@ def _preemption_lines(part: PreemptionPart) -> Iterator[str]:
     for holder in part.holders:
         yield _holder(holder)
     if part.waits_for:
-        names = [f"{victim.workload} ({victim.cluster_queue})" for victim in part.waits_for]
+        names = [_victim(victim) for victim in part.waits_for]
         yield f"These have not stopped yet: {listed(names)}"
 
 
@@ -215,6 +225,11 @@ def _holder(holder: HolderPart) -> str:
     )
     many = "1 workload" if holder.workloads == 1 else f"{holder.workloads} workloads"
     return f"What is missing is held in {holder.cluster_queue}{borrowing} by {many}, {lower}"
+
+
+def _victim(victim: Victim) -> str:
+    other = f", for {victim.preemptor}" if victim.preemptor is not None else ""
+    return f"{victim.workload} ({victim.cluster_queue}{other})"
 
 
 def _admission_lines(part: Admitted) -> Iterator[str]:
@@ -231,8 +246,10 @@ def _admission_lines(part: Admitted) -> Iterator[str]:
         yield f"Admission check {check.name}: {check.state}" + (
             f" ({check.message})" if check.message else ""
         )
+    for node in part.unhealthy_nodes:
+        yield f"Node {node}, where it has pods, is not healthy"
     if part.next_places is not None:
-        yield f"Places for its pods are looked for at {duration(part.next_places)}"
+        yield f"Places for its pods are looked for again at {duration(part.next_places)}"
 
 
 def _given_lines(given: Given) -> Iterator[str]:

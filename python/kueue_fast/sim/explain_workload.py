@@ -9,6 +9,7 @@ from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.topology_assignment import TopologyAssignment
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.engine import Engine, Standing
+from kueue_fast.engine.explain import Look
 from kueue_fast.lifecycle import checks, eviction, queues
 from kueue_fast.model import conditions, times
 from kueue_fast.model.placements import placements
@@ -20,6 +21,7 @@ from kueue_fast.sim.explanation import (
     Backoff,
     Blocker,
     Check,
+    Eviction,
     Given,
     LookPart,
     Named,
@@ -30,6 +32,7 @@ from kueue_fast.sim.explanation import (
 )
 from kueue_fast.sim.json_report import quantity
 from kueue_fast.sim.recorder import Recorder
+from kueue_fast.sim.report_preemptions import eviction_reason
 from kueue_fast.sim.result import PreemptionRow, SimulationResult, State, WorkloadRow
 
 __all__ = ["Run", "workload_part"]
@@ -63,46 +66,53 @@ def workload_part(run: Run, row: WorkloadRow) -> WorkloadPart:
     standing = run.engine.explain(row.key)
     queue: ClusterQueue | None = run.cluster.get(ClusterQueue.KIND, None, row.cluster_queue or "")
     waits = row.state is State.PENDING
+    waiting = standing if waits else None
     next_places = run.engine.next_places(row.key) if row.state in HELD else None
-    looked = standing is not None and (waits or next_places is not None)
-    look = standing.look if standing is not None and looked else None
-    owner = None
-    if row.owner_kind is not None and row.owner_name is not None:
-        owner = Named(kind=row.owner_kind, namespace=row.namespace, name=row.owner_name)
-    blockers = _blockers(run, row, workload, queue) if waits and workload is not None else []
+    look = standing.look if standing is not None and (waits or next_places is not None) else None
+    unplaced = waiting if next_places is None or (workload and placements(workload)) else standing
+    since = row.arrived_ns if row.queued_ns is None else row.queued_ns
     return WorkloadPart(
         namespace=row.namespace,
         name=row.name,
-        owner=owner,
+        owner=_owner(row),
         state=row.state.value,
         summary=_summary(row),
         priority=row.priority,
         priority_class=row.priority_class,
         arrived=run.after(row.arrived_ns),
-        waiting_since=run.after(row.arrived_ns if row.queued_ns is None else row.queued_ns)
-        if waits
-        else None,
+        waiting_since=run.after(since) if waits else None,
         queue=_queue(row, standing, queue),
-        blockers=blockers,
+        blockers=_blockers(run, row, workload, queue) if waits and workload is not None else [],
         backoff=_backoff(run, workload) if waits and workload is not None else None,
-        look=None
-        if look is None
-        else LookPart(
-            time=run.after(look.time_ns), cycle=look.cycle, outcome=look.outcome, message=look.message
-        ),
-        like=standing.like if standing is not None and waits else None,
-        pod_sets=_asked(standing) if waits else [],
-        flavors=flavor_parts(standing) if standing is not None and waits else [],
-        topology=topology_parts(run.result, workload, standing)
-        if standing is not None and workload is not None and looked
-        else [],
-        preemption=preemption_part(run.recorder, row, queue, standing)
-        if standing is not None and waits
-        else None,
+        look=None if look is None else _look(run, look),
+        like=None if waiting is None else waiting.like,
+        pod_sets=[] if waiting is None else _asked(waiting),
+        flavors=[] if waiting is None else flavor_parts(waiting),
+        topology=[]
+        if unplaced is None or workload is None
+        else topology_parts(run.result, workload, unplaced),
+        preemption=None if waiting is None else preemption_part(run.recorder, row, queue, waiting),
         admission=_admitted(run, row, workload, next_places),
         evicting=_evicting(workload) if row.evicting and workload is not None else None,
         preempted=[_preempted(run, one) for one in run.result.preemptions if one.preemptor == row.key],
         preempted_by=[_preempted(run, one) for one in run.result.preemptions if one.workload == row.key],
+        evictions=[
+            Eviction(time=run.after(event.time_ns), reason=eviction_reason(event), message=event.message)
+            for event in run.result.evictions
+            if (event.namespace, event.name) == (row.namespace, row.name)
+        ],
+    )
+
+
+def _owner(row: WorkloadRow) -> Named | None:
+    if row.owner_kind is None or row.owner_name is None:
+        return None
+    return Named(kind=row.owner_kind, namespace=row.namespace, name=row.owner_name)
+
+
+def _look(run: Run, look: Look) -> LookPart:
+    return LookPart(
+        time=run.after(look.time_ns), cycle=look.cycle, outcome=look.outcome, message=look.message
     )
 
 
@@ -186,14 +196,14 @@ def _backoff(run: Run, workload: Workload) -> Backoff | None:
     return Backoff(count=count, until=run.after(times.parse(until)) if until else None)
 
 
-def _asked(standing: Standing | None) -> list[Asked]:
+def _asked(standing: Standing) -> list[Asked]:
     return [
         Asked(
             name=ask.pod_set,
             count=ask.pods,
             requests={name: quantity(name, amount) for name, amount in sorted(ask.per_pod.items())},
         )
-        for ask in (standing.asks if standing is not None else ())
+        for ask in standing.asks
     ]
 
 
@@ -212,6 +222,7 @@ def _admitted(
         outcome=None if row.outcome is None else row.outcome.value,
         pod_sets=_given(row, workload),
         checks=[Check(name=each.name, state=each.state, message=each.message) for each in pending],
+        unhealthy_nodes=_unhealthy(workload) if row.state in HELD else [],
         next_places=None if next_places is None else run.after(max(next_places, run.now_ns)),
     )
 
@@ -243,6 +254,11 @@ def _given(row: WorkloadRow, workload: Workload | None) -> list[Given]:
             )
         )
     return given
+
+
+def _unhealthy(workload: Workload | None) -> list[str]:
+    status = workload.status if workload is not None else None
+    return [node.name for node in (status.unhealthy_nodes if status is not None else None) or ()]
 
 
 def _evicting(workload: Workload) -> str | None:

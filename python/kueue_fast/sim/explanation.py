@@ -17,6 +17,7 @@ __all__ = [
     "Blocker",
     "Check",
     "Document",
+    "Eviction",
     "FlavorPart",
     "Given",
     "HolderPart",
@@ -133,7 +134,8 @@ class LevelRoom(_Part, kw_only=True):
 class TopologyPart(_Part, kw_only=True):
     """Pods that are to be placed: the request, and the room that is free now, level by level from the top.
 
-    `request` is required, preferred, unconstrained or implied.
+    `request` is required, preferred, unconstrained or implied. Room is what the resources of ready nodes leave free;
+    whether the pods may use each of these nodes does not count. `fits_in_all` is that of all domains together.
     """
 
     pod_set: str
@@ -144,6 +146,7 @@ class TopologyPart(_Part, kw_only=True):
     slices: list[str]
     pods: int
     levels: list[LevelRoom]
+    fits_in_all: int
     message: str | None
 
 
@@ -157,10 +160,11 @@ class HolderPart(_Part, kw_only=True):
 
 
 class Victim(_Part, kw_only=True):
-    """A workload that was told to stop and has not stopped yet."""
+    """A workload that was told to stop and has not stopped yet; `preemptor` is for whom, null if it is this one."""
 
     workload: str
     cluster_queue: str | None
+    preemptor: str | None
 
 
 class PreemptionPart(_Part, kw_only=True):
@@ -212,6 +216,7 @@ class Admitted(_Part, kw_only=True):
     outcome: str | None
     pod_sets: list[Given]
     checks: list[Check]
+    unhealthy_nodes: list[str]
     next_places: float | None
 
 
@@ -222,6 +227,14 @@ class Preempted(_Part, kw_only=True):
     workload: str
     preemptor: str
     reason: str
+
+
+class Eviction(_Part, kw_only=True):
+    """One eviction for another reason than preemption, in Kueue's words."""
+
+    time: float
+    reason: str
+    message: str
 
 
 class WorkloadPart(_Part, kw_only=True):
@@ -249,10 +262,14 @@ class WorkloadPart(_Part, kw_only=True):
     evicting: str | None
     preempted: list[Preempted]
     preempted_by: list[Preempted]
+    evictions: list[Eviction]
 
 
 class Document(_Part, kw_only=True):
-    """The whole answer. `state` is Found, NotCreated, OutsideKueue or NoWorkload; `message` says it in words."""
+    """The whole answer. `state` is Found, NotCreated, OutsideKueue or NoWorkload; `message` says it in words.
+
+    `end_of_run`: nothing is left to happen after `time`.
+    """
 
     schema: str
     start: str
