@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kueue_fast.errors import InputError
+from kueue_fast.sim import explanation
 from kueue_fast.sim.explain import read_target
-from kueue_fast.sim.explanation import SCHEMA, to_json
+from kueue_fast.sim.explanation import SCHEMA, Document, to_json
 from tests.sim.explaining import explained, text
 from tests.sim.world import cohort, job, one_queue, workload
 
@@ -189,3 +192,12 @@ def test_the_json_document() -> None:
     assert found.pop("summary") == f"Pending: couldn't assign flavors to pod set main: {WORDS}"
     assert document == WANT_DOCUMENT
     assert to_json(explained("Workload/ns/w", *objects, at=1)) == written
+
+
+def test_every_field_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "explain.md").read_text()
+    described = set(re.findall(r"\w+", text.partition("`explain --json`")[2]))
+    parts = [part for part in vars(explanation).values() if isinstance(part, type(Document))]
+    names = {name for part in parts for name in part.__struct_encode_fields__}
+    assert len(parts) > 20
+    assert names - described == set()
