@@ -439,7 +439,7 @@ cdef class Pending:
         return self.queues[queue].parked.length
 
     def goes_before(self, index_t queue, index_t a, index_t b):
-        """Whether workload `a` comes out of the heap of a ClusterQueue before `b`, if both wait there (QC-11, QC-13)."""
+        """Whether `a` comes out of the heap of a ClusterQueue before `b`, if both wait there (QC-11, QC-13, QC-18)."""
         self.check_queue(queue)
         self.check_workload(a)
         self.check_workload(b)

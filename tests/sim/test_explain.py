@@ -136,12 +136,13 @@ WANT_DOCUMENT: dict[str, Any] = {
                 "ahead": [],
                 "queued": 0,
                 "parked": 1,
+                "fairSharing": None,
             },
             "blockers": [],
             "backoff": None,
             "look": {"time": 1.0, "cycle": 2, "outcome": "NoFit"},
             "like": None,
-            "podSets": [{"name": "main", "count": 1, "requests": {"cpu": "9"}}],
+            "podSets": [{"name": "main", "count": 1, "minCount": None, "requests": {"cpu": "9"}}],
             "flavors": [
                 {
                     "podSet": "main",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kueue_fast.api.configuration import load_configuration
 from tests.sim.explaining import Case, text
 from tests.sim.world import (
     cluster_queue,
@@ -23,6 +24,12 @@ LOWER = {"withinClusterQueue": "LowerPriority"}
 def taint(key: str) -> dict[str, Any]:
     return {"key": key, "value": "yes", "effect": "NoSchedule"}
 
+
+FAIR_SHARING = b"""
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+fairSharing: {}
+"""
 
 CASES = {
     "it asks for more than there could ever be": Case(
@@ -334,3 +341,23 @@ Preemption
 def test_text(name: str) -> None:
     case = CASES[name]
     assert text(case.target, *case.objects, at=case.at) == case.want
+
+
+def test_fair_shares_are_told_where_they_count() -> None:
+    configuration = load_configuration(FAIR_SHARING, "config.yaml")
+    objects = (
+        flavor("default"),
+        cluster_queue("cq", {"default": {"cpu": 2}}, cohortName="all", fairSharing={"weight": "2"}),
+        cluster_queue("other", {"default": {"cpu": 2}}, cohortName="all"),
+        local_queue(),
+        workload("o", cpu=3, run_time="1h"),
+        workload("w", cpu=2, arrival="10s"),
+    )
+    lines = text("Workload/ns/w", *objects, at=1, configuration=configuration).splitlines()
+    assert "  Fair sharing: cq has the weight 2 and the share 125" in lines
+
+
+def test_partial_admission_is_told() -> None:
+    pod_set = {**workload("x", cpu=3, count=9)["spec"]["podSets"][0], "minCount": 2}
+    lines = text("Workload/ns/w", *one_queue(), workload("w", podSets=[pod_set]), at=1).splitlines()
+    assert "  Asks for: pod set main, 9 pods (at least 2) of cpu 3" in lines

@@ -55,11 +55,15 @@ KINDS: Final = (
 
 
 class Ask(NamedTuple):
-    """What a pod set asks for: pods, and what one of them requests of each resource."""
+    """What a pod set asks for: pods, and what one of them requests of each resource.
+
+    `least` is the number of pods that would do under partial admission, None where all must be admitted.
+    """
 
     pod_set: str
     pods: int
     per_pod: dict[str, int]
+    least: int | None = None
 
     def total(self, resource: str) -> int:
         """What its pods ask for together."""
@@ -183,7 +187,8 @@ def describe(state: State, key: str, refusals: dict[str, Refusal]) -> Standing |
 
 def _asks(layout: Layout) -> Iterator[Ask]:
     for pod_set, pods in zip(layout.pod_sets, layout.classes, strict=True):
-        yield Ask(pod_set.name, pod_set.count - min(pod_set.reclaimed, pod_set.count), dict(pods.requests))
+        count = pod_set.count - min(pod_set.reclaimed, pod_set.count)
+        yield Ask(pod_set.name, count, dict(pods.requests), pod_set.min_count)
 
 
 def _cohorts(state: State, row: int) -> Iterator[str]:

@@ -29,6 +29,7 @@ from kueue_fast.sim.report_cells import (
     NUMBER,
     Kind,
     add_row,
+    decimals,
     new_table,
     print_parts,
     print_table,
@@ -122,6 +123,10 @@ def _queue_lines(queue: QueuePart) -> Iterator[str]:
     if queue.cohorts:
         parts.append(f"cohort {'/'.join(queue.cohorts)}")
     yield "Queue: " + ", ".join(parts)
+    if queue.fair_sharing is not None:
+        share = queue.fair_sharing
+        numbers = f"the weight {number(share.weight)} and the share {number(share.weighted_share)}"
+        yield f"Fair sharing: {queue.cluster_queue} has {numbers}"
     if queue.place == "Queued":
         order = ", ordered by past use of the LocalQueues first" if queue.by_usage else ""
         before = f"; before it: {listed(queue.ahead)}" if queue.ahead else ""
@@ -157,7 +162,8 @@ def _why_lines(document: Document, part: WorkloadPart) -> Iterator[str]:
         yield "Not looked at yet by a scheduling cycle"
     for asked in part.pod_sets:
         requests = ", ".join(f"{name} {amount}" for name, amount in asked.requests.items()) or "no resources"
-        yield f"Asks for: pod set {asked.name}, {pods(asked.count)} of {requests}"
+        least = "" if asked.min_count is None else f" (at least {asked.min_count})"
+        yield f"Asks for: pod set {asked.name}, {pods(asked.count)}{least} of {requests}"
 
 
 def _print_flavors(parts: Sequence[FlavorPart], console: Console) -> None:
@@ -275,6 +281,11 @@ def _preempted(one: Preempted, name: str) -> str:
 def pods(count: int) -> str:
     """A number of pods in words."""
     return "1 pod" if count == 1 else f"{count} pods"
+
+
+def number(value: float | str) -> str:
+    """A weight or share with up to two decimals."""
+    return value if isinstance(value, str) else decimals(value)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from kueue_fast.sim.explanation import (
     QueuePart,
     WorkloadPart,
 )
-from kueue_fast.sim.json_report import quantity
+from kueue_fast.sim.json_report import fair_share, quantity
 from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.report_preemptions import eviction_reason
 from kueue_fast.sim.result import PreemptionRow, SimulationResult, State, WorkloadRow
@@ -81,7 +81,7 @@ def workload_part(run: Run, row: WorkloadRow) -> WorkloadPart:
         priority_class=row.priority_class,
         arrived=run.after(row.arrived_ns),
         waiting_since=run.after(since) if waits else None,
-        queue=_queue(row, standing, queue),
+        queue=_queue(run, row, standing, queue),
         blockers=_blockers(run, row, workload, queue) if waits and workload is not None else [],
         backoff=_backoff(run, workload) if waits and workload is not None else None,
         look=None if look is None else _look(run, look),
@@ -130,25 +130,23 @@ def _summary(row: WorkloadRow) -> str:
     return words.get(row.state, "")
 
 
-def _queue(row: WorkloadRow, standing: Standing | None, queue: ClusterQueue | None) -> QueuePart:
+def _queue(run: Run, row: WorkloadRow, standing: Standing | None, queue: ClusterQueue | None) -> QueuePart:
     spec = queue.spec if queue is not None else None
-    strategy = None if spec is None else spec.queueing_strategy or DEFAULT_STRATEGY
-    if standing is None:
-        return QueuePart(
-            local_queue=row.queue, cluster_queue=row.cluster_queue, cohorts=[], strategy=strategy, by_usage=False,
-            place="Nowhere", position=None, ahead=[], queued=0, parked=0,
-        )  # fmt: skip
+    name = standing.cluster_queue if standing is not None and standing.cluster_queue else row.cluster_queue
+    place = "Nowhere" if standing is None else standing.place
+    ahead = [] if standing is None else list(standing.ahead)
     return QueuePart(
         local_queue=row.queue,
-        cluster_queue=standing.cluster_queue or row.cluster_queue,
-        cohorts=list(reversed(standing.cohorts)),
-        strategy=strategy,
-        by_usage=standing.by_usage,
-        place=standing.place,
-        position=1 + len(standing.ahead) if standing.place == "Queued" else None,
-        ahead=list(standing.ahead),
-        queued=standing.queued,
-        parked=standing.parked,
+        cluster_queue=name,
+        cohorts=[] if standing is None else list(reversed(standing.cohorts)),
+        strategy=None if spec is None else spec.queueing_strategy or DEFAULT_STRATEGY,
+        by_usage=standing is not None and standing.by_usage,
+        place=place,
+        position=1 + len(ahead) if place == "Queued" else None,
+        ahead=ahead,
+        queued=0 if standing is None else standing.queued,
+        parked=0 if standing is None else standing.parked,
+        fair_sharing=next((fair_share(each) for each in run.result.queues if each.name == name), None),
     )
 
 
@@ -201,6 +199,7 @@ def _asked(standing: Standing) -> list[Asked]:
         Asked(
             name=ask.pod_set,
             count=ask.pods,
+            min_count=ask.least,
             requests={name: quantity(name, amount) for name, amount in sorted(ask.per_pod.items())},
         )
         for ask in standing.asks

@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from kueue_fast.sim.json_report import FairShare
+
 __all__ = [
     "SCHEMA",
     "Admitted",
@@ -54,6 +56,7 @@ class QueuePart(_Part, kw_only=True):
 
     `cohorts` lead from the root to the ClusterQueue. `place` is Queued, Parked (nothing is tried until something
     changes), InFlight or Nowhere; `position` counts from 1 among those `queued`, `ahead` are those before it.
+    `fair_sharing` is that of the ClusterQueue, null where fair sharing is off.
     """
 
     local_queue: str
@@ -66,6 +69,7 @@ class QueuePart(_Part, kw_only=True):
     ahead: list[str]
     queued: int
     parked: int
+    fair_sharing: FairShare | None
 
 
 class Blocker(_Part, kw_only=True):
@@ -94,10 +98,11 @@ class LookPart(_Part, kw_only=True):
 
 
 class Asked(_Part, kw_only=True):
-    """What a pod set asks for: pods and the requests of one."""
+    """What a pod set asks for: pods and the requests of one; `min_count` pods would do under partial admission."""
 
     name: str
     count: int
+    min_count: int | None
     requests: dict[str, str]
 
 
