@@ -66,6 +66,15 @@ class SecondPassQueue:
             heapq.heappop(self._due)
         return self._due[0][0] if self._due else None
 
+    def next_try(self, key: str) -> int | None:
+        """When the delay of a workload is over, ns since the epoch; 0 if it is, None if it waits for none."""
+        if key in self._ready:
+            return 0
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            return None
+        return next(due for due, number, _ in self._due if number == waiting[0])
+
     def take(self) -> list[tuple[str, Waiting]]:
         """All that are ready, in order of their keys; upstream takes them in random order."""
         ready, self._ready = sorted(self._ready.items()), {}
