@@ -270,10 +270,10 @@ def write_template(
     changed |= replace_part(spec, "schedulingGates", info.scheduling_gates)
     if not changed:
         return template
-    return PodTemplateSpec(
-        metadata=encode(metadata) if metadata else msgspec.Raw(),
-        spec=encode(spec),
-    )
+    if not metadata:
+        # Only the default itself is left out when the template is written: another empty Raw would be no JSON.
+        return PodTemplateSpec(spec=encode(spec))
+    return PodTemplateSpec(metadata=encode(metadata), spec=encode(spec))
 
 
 def replace_part(parent: dict[str, Any], key: str, value: Any) -> bool:

@@ -13,7 +13,7 @@ Source: JS-060..079, JS-088..090, JS-140, JS-160, JS-164.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from kueue_fast.jobs.pod_set_info import StartError
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import build, priority_of, queue_name
 from kueue_fast.lifecycle import events, eviction, finish
+from kueue_fast.lifecycle.admission import unset_reservation
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import with_status, writable_status
 from kueue_fast.model import conditions
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
+
+ON_HOLD: Final = "OnHold"
 
 
 class CreateWorkload(NamedTuple):
@@ -110,12 +113,16 @@ def reconcile(
     a flavor does not exist: all are retried live.
     """
     settings = view.settings
+    if integration.skip(job, settings):
+        return None
     if not queue_name(job.metadata) and not settings.manage_jobs_without_queue_name:
         return None
     if workload is not None and finish.is_finished(workload):
         return release(job, integration, workload, now_ns)
     if workload is not None and workload.metadata.deletion_timestamp:
         return let_go(job, integration, workload, now_ns)
+    if integration.on_hold(job):
+        return hold(workload, settings, now_ns) if workload is not None else None
     ended = integration.finished(job)
     if ended is not None:
         if workload is None:
@@ -145,6 +152,16 @@ def reconcile(
     return None
 
 
+def hold(workload: Workload, settings: JobSettings, now_ns: int) -> Action | None:
+    """A job on hold keeps no quota, whether its Workload was evicted or not. Source: JS-068."""
+    known = workload.status.conditions if workload.status is not None else None
+    if not conditions.is_true(known, conditions.QUOTA_RESERVED):
+        return None
+    status = writable_status(workload)
+    unset_reservation(workload, status, ON_HOLD, "Job is on hold", now_ns, settings.reasons)
+    return UpdateWorkloadStatus(with_status(workload, status), None)
+
+
 def hold_or_create(job: JobType, integration: Integration[JobType], view: View, now_ns: int) -> Action | None:
     """A job without Workload: held if it runs, waited for while pods run, else given its Workload.
 
@@ -155,7 +172,13 @@ def hold_or_create(job: JobType, integration: Integration[JobType], view: View, 
     if integration.active(job):
         return None
     pod_sets = integration.pod_sets(job, view.settings)
-    priority = priority_of(job.metadata, pod_sets, view.workload_classes, view.pod_classes)
+    priority = priority_of(
+        job.metadata,
+        pod_sets,
+        view.workload_classes,
+        view.pod_classes,
+        integration.priority_class(job),
+    )
     workload = build(job, integration, pod_sets, priority, view.settings)
     namespace, name = job.metadata.namespace or "", job.metadata.name
     event = events.created_workload(

@@ -38,6 +38,8 @@ _EXTENSIONS: Final = (".yaml", ".yml", ".json")
 _LATER: Final = frozenset(
     (
         # Readable, but nothing in the simulator acts on them yet.
+        ("", "ClusterTrainingRuntime"),
+        ("", "TrainingRuntime"),
         ("", "MultiKueueCluster"),
         ("", "MultiKueueConfig"),
         ("", "ProvisioningRequestConfig"),
