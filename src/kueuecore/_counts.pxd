@@ -1,4 +1,4 @@
-"""How many pods and slices of a request fit each leaf and each domain, kept from one placement to the next (TP-701..710).
+"""How many pods and slices of a request fit each leaf and domain, kept from one placement to the next (TP-701..710).
 
 Counts belong to a shape: what one pod takes, filters, slices, which use is looked at. When leaves changed since, only
 they and what stands above them are counted again.

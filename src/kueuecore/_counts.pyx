@@ -188,7 +188,8 @@ cdef int allocate(Counts* counts, Topologies table, bint shared) except -1 nogil
 
 cdef Py_ssize_t list_needs(Need* needs, Topologies table, index_t pods) noexcept nogil:
     """What one pod of a class takes, `pods: 1` included, in order of resource names; how many entries (TP-705)."""
-    cdef index_t item = table.pods_start[pods], end = item + table.pods_length[pods], pods_resource = table.pods_resource
+    cdef index_t item = table.pods_start[pods], end = item + table.pods_length[pods]
+    cdef index_t pods_resource = table.pods_resource
     cdef Py_ssize_t count = 0, place
     cdef bint counted = pods_resource == NONE
     while item < end:
@@ -278,7 +279,8 @@ cdef void count_leaf(Counts* counts, Topologies table, Tree* tree, Py_ssize_t le
             pods = pods_led = fit_of(counts.needs, counts.need_count, room, used, False, &limiting)
             if pods == 0 and limiting != NONE:
                 code = -1 - limiting
-            if row.leaders != NULL and fit_of(counts.leader_needs, counts.leader_need_count, room, used, False, &ignored) > 0:
+            if row.leaders != NULL and fit_of(counts.leader_needs, counts.leader_need_count, room, used, False,
+                                              &ignored) > 0:
                 leads = True
                 pods_led = fit_of(counts.needs, counts.need_count, room, used, True, &ignored)
     if code != counts.code[leaf]:

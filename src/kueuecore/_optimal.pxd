@@ -34,6 +34,7 @@ cdef struct Programme:
 
 
 cdef void sort_domains(Counts* counts, int level, bint led, index_t* domains, Py_ssize_t length) noexcept nogil
-cdef Greedy take_greedily(Counts* counts, int level, index_t* domains, Py_ssize_t length, int64_t need, int32_t leaders) noexcept nogil
+cdef Greedy take_greedily(Counts* counts, int level, index_t* domains, Py_ssize_t length, int64_t need,
+                          int32_t leaders) noexcept nogil
 cdef Py_ssize_t choose(Counts* counts, Tree* tree, int level, index_t* domains, Py_ssize_t length, int64_t need,
                        int32_t leaders, bint by_entropy) except -2 nogil

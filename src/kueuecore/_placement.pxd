@@ -1,4 +1,7 @@
-"""Where the pods of a workload would stand: requests in, domains or the reason why not out (TP-605, TP-802..804, TP-1101..1104)."""
+"""Where the pods of a workload would stand: requests in, domains or the reason why not out.
+
+Source: TP-605, TP-802..804, TP-1101..1104, TP-1301..1305, TP-1501..1508.
+"""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -35,7 +38,7 @@ cdef struct PlacementFailure:
     int64_t second                   # needed ones
     bint in_slices                   # the unit of both
     Py_ssize_t leaves                # leaves with nodes (TP-703)
-    # how many leaves each exclusion took: by filter code, then by limiting resource, then by the restriction to a domain
+    # how many leaves each exclusion took: by filter code, then by limiting resource, then by restriction to a domain
     int64_t* excluded                # [exclusion_count + width + 1], valid until the next placement
     Py_ssize_t exclusion_count
     # fitted and needed slices of each layer, for the words of several layers (TP-1002)
@@ -80,17 +83,20 @@ cdef class Placer:
     cdef bint _run(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
     cdef bint _run_groups(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
     cdef bint _place_group(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
-    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view, bint probing) except -1 nogil
+    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view,
+                              bint probing) except -1 nogil
     cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first) except -1 nogil
     cdef bint _probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
     cdef bint _repair(self, PlacementRequest* requests, index_t number) except -1 nogil
     cdef bint _grow(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
-    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
+    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader,
+                             int view) except -1 nogil
     cdef int32_t _find(self, PlacementRequest* request, index_t leader_pods, int view, index_t number,
                        index_t workers, index_t first, index_t end) except -1 nogil
     cdef Counts* _counts_for(self, Shape* shape, index_t first, index_t end) except NULL nogil
     cdef int _fail(self, index_t number, index_t tree, int32_t code, int64_t first, int64_t second) except -1 nogil
-    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, index_t workers, Counts* counts, Search* search) except -1 nogil
+    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, index_t workers, Counts* counts,
+                            Search* search) except -1 nogil
     cdef int _emit(self, index_t number, Shares* shares, bint leaders) except -1 nogil
     cdef int _assume(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil
     cdef int _assume_result(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil

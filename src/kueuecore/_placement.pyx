@@ -9,8 +9,9 @@ from kueuecore._counts cimport CountCache, Counts, Shape
 from kueuecore._journal cimport Journal
 from kueuecore._levels cimport FOUND, NO_DOMAIN, Search, Shares, append, descend, fits, search_levels
 from kueuecore._requests cimport (
-    INVALID_FILTER, LEVEL_UNKNOWN, NO_DOMAINS, NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, STALE_DOMAIN, TOO_MANY_IN_GROUP,
-    Complaint, PlacementRequest, Restriction, level_of, read_previous, resolve, restrict_replacement, sort_and_merge, truncate,
+    LEVEL_UNKNOWN, NO_DOMAINS, NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, STALE_DOMAIN, TOO_MANY_IN_GROUP,
+    Complaint, PlacementRequest, Restriction, level_of, read_previous, resolve, restrict_replacement, sort_and_merge,
+    truncate,
 )
 from kueuecore._topology cimport AS_USED, Topologies
 from kueuecore._trees cimport Tree
@@ -87,7 +88,8 @@ cdef class Placer:
             while left:
                 tree = NONE
                 for number in range(count):
-                    if not done[number] and (tree == NONE or comes_before(self.topologies, requests[number].tree, tree)):
+                    if not done[number] and (tree == NONE or comes_before(self.topologies, requests[number].tree,
+                                                                          tree)):
                         tree = requests[number].tree
                 fitting = True
                 for number in range(count):
@@ -118,7 +120,8 @@ cdef class Placer:
             free(done)
         return placed
 
-    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view, bint probing) except -1 nogil:
+    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view,
+                              bint probing) except -1 nogil:
         # Only what nothing follows can do without domains: their use would have to be assumed.
         if probing and requests[workers].previous_workload == NONE:
             return self._probe(requests, workers, leader, view)
@@ -148,7 +151,8 @@ cdef class Placer:
                 if requests[workers].count > pods_in(&self.previous):
                     return self._grow(requests, workers, leader, view)
                 return self._keep_previous(requests, workers, leader, view)
-        if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, workers, 0, INT32_MAX) != PLACED:
+        if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, workers, 0,
+                      INT32_MAX) != PLACED:
             return False
         self._emit(workers, &self.shares, False)
         self._assume_result(&requests[workers], &self.shares, False, view)
@@ -176,7 +180,8 @@ cdef class Placer:
         cdef Complaint complaint
         cdef Counts* counts
         cdef Tree* tree = &self.topologies.trees[request.tree]
-        cdef int32_t code = resolve(self.topologies, request, leader_pods, view, self.mixed_profile, self.prefers_affinity,
+        cdef int32_t code = resolve(self.topologies, request, leader_pods, view, self.mixed_profile,
+                                    self.prefers_affinity,
                                     &shape, &search, &complaint)
         cdef int found = 0
         self.shares.length = 0
@@ -185,7 +190,8 @@ cdef class Placer:
             return code
         counts = self._counts_for(&shape, first, end)
         if self.balanced and not search.required and not search.unconstrained:
-            found = place_balanced(self.topologies, counts, &search, &self.balancing, &self.heap, &self.shares, &self.spare)
+            found = place_balanced(self.topologies, counts, &search, &self.balancing, &self.heap, &self.shares,
+                                   &self.spare)
         if not found:
             self.shares.length = 0
             found = search_levels(counts, tree, &search, &self.heap, &self.shares)
@@ -232,7 +238,8 @@ cdef class Placer:
         self._emit(workers, &self.shares, False)
         return True
 
-    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil:
+    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader,
+                             int view) except -1 nogil:
         """The earlier assignment, cut where there are fewer pods now (TP-1304)."""
         truncate(&self.previous, requests[workers].count)
         self._assume(&requests[workers], &self.previous, False, view)
@@ -376,7 +383,8 @@ cdef class Placer:
             for layer in range(min(request.layers, 3)):
                 self.failure.layer_needed[layer] = max(request.count, 0) // request.layer_size[layer]
                 self.failure.layer_fitted[layer] = slices_below(
-                    counts, tree, search.level, best, level_of(tree, request.layer_key[layer]), request.layer_size[layer])
+                    counts, tree, search.level, best, level_of(tree,
+                                                               request.layer_key[layer]), request.layer_size[layer])
         return 0
 
     # ---- from Python ------------------------------------------------------------------------------------------
@@ -493,11 +501,14 @@ cdef bint comes_before(Topologies table, index_t a, index_t b) noexcept nogil:
     return rank_a < rank_b or (rank_a == rank_b and a < b)
 
 
-cdef Py_ssize_t gather(PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, uint8_t* done, index_t* second) noexcept nogil:
+cdef Py_ssize_t gather(PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, uint8_t* done,
+                       index_t* second) noexcept nogil:
     """Mark the members of a group; how many there are, and the second of them."""
     cdef Py_ssize_t number, members = 0
     for number in range(first, count):
-        if not done[number] and requests[number].tree == requests[first].tree and requests[number].group == requests[first].group:
+        if done[number] or requests[number].tree != requests[first].tree:
+            continue
+        if requests[number].group == requests[first].group:
             done[number] = 1
             members += 1
             if members == 2:
@@ -533,7 +544,8 @@ cdef Py_ssize_t most_slices(Counts* counts, Tree* tree, int level) noexcept nogi
     return best
 
 
-cdef int64_t slices_below(Counts* counts, Tree* tree, int level, Py_ssize_t domain, int below, int64_t size) noexcept nogil:
+cdef int64_t slices_below(Counts* counts, Tree* tree, int level, Py_ssize_t domain, int below,
+                          int64_t size) noexcept nogil:
     """Slices of a size that the domains of a lower level hold within one domain."""
     cdef Py_ssize_t first = domain, end = domain + 1, last
     cdef int64_t slices = 0

@@ -45,7 +45,7 @@ cdef class Topologies:
     cdef readonly Py_ssize_t tree_count
     cdef readonly Py_ssize_t width   # resources of a row
     cdef public index_t pods_resource  # the resource `pods`, NONE before it has a number
-    cdef public index_t[::1] resource_rank  # [resource] in byte order of names, breaks ties (TP-705); its own number where short
+    cdef public index_t[::1] resource_rank  # [resource] in byte order of names: breaks ties (TP-705)
     cdef Py_ssize_t tree_capacity
     cdef int64_t versions            # trees numbered so far
     # Raise it after changing an entry of match, score or the pod table that was in use: counts kept of it are then old.
@@ -58,7 +58,7 @@ cdef class Topologies:
     # what one pod takes: [pods class]
     cdef public index_t[::1] pods_start      # its first entry in pods_item
     cdef public index_t[::1] pods_length
-    cdef public index_t[::1] item_resource   # sorted by name of the resource, so that the first of equals limits (TP-705)
+    cdef public index_t[::1] item_resource   # sorted by name of the resource: the first of equals limits (TP-705)
     cdef public amount_t[::1] item_amount    # of the pod spec alone, `pods: 1` is not in it (TP-501)
 
     # [filter, node class] of Exclusion
@@ -72,8 +72,10 @@ cdef class Topologies:
     cdef amount_t remaining(self, Tree* tree, int view, index_t leaf, index_t resource) noexcept nogil
     cdef int64_t pods_that_fit(self, Tree* tree, int view, index_t leaf, index_t pods, bint count_pods,
                                index_t* limiting) noexcept nogil
-    cdef int change(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count, Journal journal) except -1 nogil
-    cdef int assume(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count, Journal journal) except -1 nogil
+    cdef int change(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count,
+                    Journal journal) except -1 nogil
+    cdef int assume(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count,
+                    Journal journal) except -1 nogil
     cdef void undo(self, index_t code, index_t cell, amount_t before) noexcept nogil
     cdef int add_workload(self, index_t workload, Journal journal) except -1 nogil
     cdef int remove_workload(self, index_t workload, Journal journal) except -1 nogil

@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.stdint cimport INT32_MAX, INT64_MIN, int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free as release, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from kueuecore._amount cimport saturating_add, saturating_mul, saturating_sub
@@ -26,7 +26,8 @@ def _array(name, value, dtype, shape):
             raise ValueError(f"{name}: {array.dtype} values that are not all {np.dtype(dtype).name}")
         array = exact
     if array.ndim != len(shape) or any(want is not None and want != have for want, have in zip(shape, array.shape)):
-        raise ValueError(f"{name}: shape {array.shape}, expected {tuple('any' if size is None else size for size in shape)}")
+        want = tuple("any" if size is None else size for size in shape)
+        raise ValueError(f"{name}: shape {array.shape}, expected {want}")
     return np.ascontiguousarray(array)
 
 
@@ -51,11 +52,11 @@ cdef class Topologies:
         cdef Py_ssize_t row
         for row in range(self.tree_count):
             empty_tree(&self.trees[row])
-        free(self.trees)
-        free(self.base)
+        release(self.trees)
+        release(self.base)
         for row in range(self.booking_rows):
-            free(self.bookings[row].items)
-        free(self.bookings)
+            release(self.bookings[row].items)
+        release(self.bookings)
 
     # ---- usage ------------------------------------------------------------------------------------------------
 
@@ -83,14 +84,17 @@ cdef class Topologies:
                 scarce = resource
         if not counted:
             fit = times(self.remaining(tree, view, leaf, self.pods_resource), 1)
-            if fit < fewest or scarce == NONE or (fit == fewest and rank_of(self, self.pods_resource) < rank_of(self, scarce)):
+            if fit < fewest or scarce == NONE or (
+                fit == fewest and rank_of(self, self.pods_resource) < rank_of(self, scarce)
+            ):
                 fewest = fit
                 scarce = self.pods_resource
         if limiting != NULL:
             limiting[0] = scarce
         return 0 if scarce == NONE else fewest
 
-    cdef int change(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count, Journal journal) except -1 nogil:
+    cdef int change(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count,
+                    Journal journal) except -1 nogil:
         """Add the use of so many pods to one leaf of one tree, noted in the journal; negative: take it off (TP-501)."""
         cdef Tree* row = &self.trees[tree]
         cdef index_t item = self.pods_start[pods], end = item + self.pods_length[pods]
@@ -103,7 +107,8 @@ cdef class Topologies:
         log_leaf(row, view, leaf)
         return 0
 
-    cdef int assume(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count, Journal journal) except -1 nogil:
+    cdef int assume(self, index_t tree, int view, index_t leaf, index_t pods, int64_t count,
+                    Journal journal) except -1 nogil:
         """`change` in every tree that has the leaf's place (TP-1104)."""
         cdef index_t place = self.trees[tree].place[leaf], other, there
         for other in range(<index_t> self.tree_count):
@@ -223,7 +228,7 @@ cdef class Topologies:
                 with gil:
                     raise MemoryError("topology bookings")
             memcpy(copied, items, length * sizeof(Booking))
-        free(self.bookings[workload].items)
+        release(self.bookings[workload].items)
         self.bookings[workload].items = copied
         self.bookings[workload].length = length
         return 0
@@ -287,7 +292,7 @@ cdef class Topologies:
         if not 0 <= tree < (INT32_MAX - 2) // 2:
             raise ValueError(f"tree: {tree}, expected a row of flavors")
         if not 1 <= depth <= MOST_LEVELS or len(parents) != depth:
-            raise ValueError(f"parents: {len(parents)} levels and {depth} level_keys, expected the same, 1 to {MOST_LEVELS}")
+            raise ValueError(f"parents: {len(parents)} levels, {depth} keys, expected as many, 1 to {MOST_LEVELS}")
         checked = [_array(f"parents[{level}]", parent, np.int32, (None,)) for level, parent in enumerate(parents)]
         above = 0
         for level, array in enumerate(checked):
@@ -384,7 +389,8 @@ cdef class Topologies:
         if not 0 <= leaf < row.leaves:
             raise ValueError(f"leaf: {leaf}, expected 0 to {row.leaves - 1}")
         if nodes < 0 or node_class < 0 or (
-            <int64_t> row.levels[0].nodes[self._root(row, leaf)] - row.levels[row.depth - 1].nodes[leaf] + nodes > INT32_MAX
+            <int64_t> row.levels[0].nodes[self._root(row,
+                                                     leaf)] - row.levels[row.depth - 1].nodes[leaf] + nodes > INT32_MAX
         ):
             raise ValueError(f"nodes: {nodes} of class {node_class}, expected numbers from 0")
         other = row.leaf_of_place[row.place[leaf]]
@@ -410,8 +416,8 @@ cdef class Topologies:
     def insert_leaf(self, index_t tree, positions, int new_from_level, index_t place, index_t node_class, int32_t nodes,
                     free_row):
         """A new leaf with its path. positions: int [level], the number of each domain of the path; from
-        new_from_level on they are new and those behind them move up. All leaves are numbered anew. The place may be that
-        of a leaf without nodes, which then goes without: its host moved."""
+        new_from_level on they are new and those behind them move up. All leaves are numbered anew. The place may be
+        that of a leaf without nodes, which then goes without: its host moved."""
         cdef Tree* row = self.tree_at(tree)
         cdef const index_t[::1] path = _array("positions", positions, np.int32, (row.depth,))
         cdef index_t position, other, root
@@ -453,7 +459,7 @@ cdef class Topologies:
         return position == (above.first_child[parent] if parent < above.count else row.count)
 
     def write_bookings(self, index_t workload, items):
-        """Replace the bookings of a workload; usage stays. items: int [booking, 5]: tree, pod set, place, pods, count."""
+        """Replace the bookings of a workload; usage stays. items: [booking, 5]: tree, pod set, place, pods, count."""
         cdef const int64_t[:, ::1] rows = _array("items", items, np.int64, (None, 5))
         cdef Py_ssize_t row, length = rows.shape[0]
         cdef Booking* list
@@ -477,7 +483,7 @@ cdef class Topologies:
         try:
             self.set_bookings(workload, list, length)
         finally:
-            free(list)
+            release(list)
 
     def read_bookings(self, index_t workload):
         """int64 [booking, 5], as for write_bookings."""
@@ -485,20 +491,22 @@ cdef class Topologies:
         if list == NULL:
             return np.zeros((0, 5), np.int64)
         rows = [
-            (list.items[row].tree, list.items[row].pod_set, list.items[row].place, list.items[row].pods, list.items[row].count)
+            (list.items[row].tree, list.items[row].pod_set, list.items[row].place, list.items[row].pods,
+             list.items[row].count)
             for row in range(list.length)
         ]
         return np.array(rows, np.int64).reshape(-1, 5)
 
     def check(self):
-        """Every index of the pod table within its array: the kernel trusts them. Raises ValueError that names the array."""
+        """Every index of the pod table within its array: the kernel trusts them. Raises ValueError naming the array."""
         start, length = np.asarray(self.pods_start), np.asarray(self.pods_length)
         resource = np.asarray(self.item_resource)
         if start.shape != length.shape:
             raise ValueError(f"pods_start and pods_length: {start.size} and {length.size} classes")
         if resource.size != self.item_amount.shape[0]:
             raise ValueError(f"item_resource and item_amount: {resource.size} and {self.item_amount.shape[0]} items")
-        if start.size and (start.min() < 0 or length.min() < 0 or (start.astype(np.int64) + length).max() > resource.size):
+        if start.size and (start.min() < 0 or length.min() < 0
+                           or (start.astype(np.int64) + length).max() > resource.size):
             raise ValueError("pods_start, pods_length: a class reaches outside item_resource")
         if resource.size and (resource.min() < 0 or resource.max() >= self.width):
             raise ValueError(f"item_resource: {resource.min()} to {resource.max()}, expected 0 to {self.width - 1}")
@@ -594,7 +602,7 @@ cdef bint has_twins(const index_t[::1] places, Py_ssize_t count) except -1:
         if seen[places[leaf]]:
             twins = True
         seen[places[leaf]] = 1
-    free(seen)
+    release(seen)
     return twins
 
 

@@ -1,4 +1,7 @@
-"""Placement in small trees by hand, hostile numbers, how much is counted again. Source: TP-701..813, TP-1101..1104."""
+"""Placement in small trees by hand, hostile numbers, and how much is counted again.
+
+Source: TP-701..813, TP-1101..1104.
+"""
 
 from __future__ import annotations
 
