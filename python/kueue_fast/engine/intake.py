@@ -17,13 +17,14 @@ from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Fa
 from kueue_fast.engine.local_queue_accounts import LocalQueueAccounts
 from kueue_fast.engine.places import Places
 from kueue_fast.engine.second_pass import SecondPassQueue
-from kueue_fast.engine.slices import ELASTIC, REPLACEMENT, Slices
+from kueue_fast.engine.slices import Slices
 from kueue_fast.engine.state import State
 from kueue_fast.errors import InputError
 from kueue_fast.model import conditions, times
+from kueue_fast.model.elastic import ELASTIC_JOB, REPLACEMENT_FOR
 from kueue_fast.model.quantities import request_value
 
-_TELLING = frozenset((REPLACEMENT, ELASTIC, conditions.ADMISSION_GATED_BY, conditions.PRIORITY_BOOST))
+_TELLING = frozenset((REPLACEMENT_FOR, ELASTIC_JOB, conditions.ADMISSION_GATED_BY, conditions.PRIORITY_BOOST))
 """Annotations that scheduling reads."""
 _QUIET = frozenset((conditions.QUOTA_RESERVED, conditions.ADMITTED))
 _FAILED = ("Retry", "Rejected")

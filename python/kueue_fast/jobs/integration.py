@@ -57,6 +57,10 @@ class Capabilities(Generic[JobType]):
         """The templates are asked."""
         return None
 
+    def slice_mark(self, job: JobType) -> str:
+        """Each change of the job's spec makes another one."""
+        return str(job.metadata.generation or 0)
+
     def reclaimable_pods(self, job: JobType) -> list[ReclaimablePod] | None:
         """The kind cannot tell which pods are done with."""
         return None
@@ -99,6 +103,10 @@ class Integration(Protocol[JobType]):
 
     def priority_class(self, job: JobType) -> str | None:
         """The PriorityClass that the job names itself, empty for none; None: the templates are asked."""
+        ...
+
+    def slice_mark(self, job: JobType) -> str:
+        """What tells the slices of an elastic job apart: it goes into the hash of their names. Source: JS-104."""
         ...
 
     def pod_sets(self, job: JobType, settings: JobSettings) -> list[PodSet]:

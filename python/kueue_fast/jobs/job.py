@@ -24,7 +24,7 @@ from kueue_fast.jobs.pod_set_info import (
     merge_template,
     restore_template,
 )
-from kueue_fast.jobs.pod_templates import unique_env
+from kueue_fast.jobs.pod_templates import gated, unique_env
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.topology_indexes import INDEXES
 from kueue_fast.jobs.topology_request import topology_request
@@ -57,6 +57,15 @@ class BatchJob(Capabilities[Job]):
     group = "batch"
     kind = "Job"
     elastic = True
+
+    def default(self, job: Job, settings: JobSettings) -> Job:
+        """The pods of an elastic Job are gated. Source: JS-264."""
+        if not (settings.elastic_jobs and is_elastic(job.metadata)):
+            return job
+        template = gated(job.spec.template, names.ELASTIC_JOB_GATE)
+        if template is job.spec.template:
+            return job
+        return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, template=template))
 
     def validate(self, job: Job, settings: JobSettings) -> list[FieldError]:
         """Source: JS-192..199, JS-255..260, TP-309..317."""

@@ -30,6 +30,8 @@ __all__ = [
     "cluster_roles",
     "fault_tolerant",
     "gated_cluster",
+    "slice_annotations",
+    "slice_mark",
     "updates_are_checked",
     "validate_autoscaling",
     "validate_groups_of_workers",
@@ -39,10 +41,31 @@ __all__ = [
 ]
 
 HEAD: Final = "head"
+REPLICA_SIZES: Final = "kueue.x-k8s.io/raycluster-podset-replica-sizes"
+CLUSTER_GENERATION: Final = "kueue.x-k8s.io/raycluster-generation"
 FAULT_TOLERANCE: Final = "ray.io/ft-enabled"
 READY: Final = "ready"
 REDIS_CLEANUP: Final = {"cpu": "200m", "memory": "256Mi"}
 AUTOSCALER: Final = {"cpu": "500m", "memory": "512Mi"}
+
+
+def slice_mark(metadata: ObjectMeta) -> str:
+    """What tells the slices of a RayJob or RayService apart: its generation, and that of its cluster, which may have
+    been resized alone. Source: JS-104.
+    """
+    mark = str(metadata.generation or 0)
+    cluster = (metadata.annotations or {}).get(CLUSTER_GENERATION)
+    return f"{mark}_{cluster}" if cluster else mark
+
+
+def slice_annotations(pod_sets: Sequence[PodSet], cluster: RayCluster | None) -> dict[str, str]:
+    """What an elastic RayJob or RayService notes of its pod sets and of its running cluster, None if it has none.
+
+    Source: JS-482.
+    """
+    sizes = [{"name": pod_set.name, "count": pod_set.count} for pod_set in pod_sets]
+    generation = "" if cluster is None else str(cluster.metadata.generation or 0)
+    return {REPLICA_SIZES: msgspec.json.encode(sizes).decode(), CLUSTER_GENERATION: generation}
 
 
 def worker_count(group: WorkerGroupSpec) -> int:

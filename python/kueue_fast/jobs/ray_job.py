@@ -17,6 +17,7 @@ from kueue_fast.jobs.pod_templates import added_container
 from kueue_fast.jobs.ray_clusters import (
     READY,
     cluster_roles,
+    slice_mark,
     updates_are_checked,
     validate_autoscaling,
     validate_groups_of_workers,
@@ -52,6 +53,10 @@ class RayJobs(RoleIntegration[RayJob]):
     kind = "RayJob"
     elastic = True
     grouped = True
+
+    def slice_mark(self, job: RayJob) -> str:
+        """Its cluster may be resized while its own spec stays. Source: JS-104."""
+        return slice_mark(job.metadata)
 
     def roles(self, job: RayJob) -> list[Role]:
         """Head, workers, submitter. Raises InputError without a cluster, and for a head without container."""

@@ -14,6 +14,7 @@ from kueue_fast.jobs.ray_clusters import (
     cluster_roles,
     fault_tolerant,
     gated_cluster,
+    slice_mark,
     updates_are_checked,
     validate_autoscaling,
     validate_groups_of_workers,
@@ -41,6 +42,10 @@ class RayServices(RoleIntegration[RayService]):
     kind = "RayService"
     elastic = True
     grouped = True
+
+    def slice_mark(self, job: RayService) -> str:
+        """Its cluster may be resized while its own spec stays. Source: JS-104."""
+        return slice_mark(job.metadata)
 
     def roles(self, job: RayService) -> list[Role]:
         """Head and workers."""

@@ -104,12 +104,22 @@ def build(
     pod_sets: list[PodSet],
     priority: ResolvedPriority,
     settings: JobSettings,
+    *,
+    slice_mark: str = "",
 ) -> Workload:
-    """The Workload of a job, ready to be created. Source: JS-100, JS-106..108."""
+    """The Workload of a job, ready to be created; `slice_mark` tells the slices of an elastic job apart.
+
+    Source: JS-100, JS-104, JS-106..108.
+    """
     metadata = job.metadata
     uid = metadata.uid or ""
     name = names.workload_name(
-        metadata.name, uid, integration.group, integration.kind, short=settings.short_workload_names
+        metadata.name,
+        uid,
+        integration.group,
+        integration.kind,
+        extra=slice_mark,
+        short=settings.short_workload_names,
     )
     workload = label_of_uid(new_workload(name, metadata, pod_sets, priority, settings), metadata)
     return owned_by_job(workload, metadata, integration)

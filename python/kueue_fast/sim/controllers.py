@@ -25,11 +25,13 @@ from kueue_fast.api.kueue import (
 )
 from kueue_fast.api.meta import Condition, ObjectMeta
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.jobs import reconciler
+from kueue_fast.jobs import elastic, reconciler
 from kueue_fast.jobs.job import BatchJob
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.lifecycle import checks
+from kueue_fast.lifecycle.elastic_gates import releasing_slice
 from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.slices import pod_counts
 from kueue_fast.lifecycle.status import Reasons, sync_admitted, timestamp, with_status, writable_status
 from kueue_fast.model import conditions
 from kueue_fast.sim.clock import VirtualClock
@@ -210,14 +212,26 @@ class JobController:
         job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
         if job is None:
             return
-        workload = next(iter(self._workloads_of(job)), None)
-        action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
+        workloads = self._workloads_of(job)
+        action: reconciler.Action | None
+        if elastic.is_elastic_job(job, BATCH_JOB, self):
+            if self._release_pods(job, workloads):
+                return  # Its own write comes back here.
+            try:
+                action = elastic.reconcile(job, BATCH_JOB, workloads, self, self._clock.now)
+            except elastic.TooManySlicesError:
+                return  # The end of one of them brings the job back.
+        else:
+            action = reconciler.reconcile(job, BATCH_JOB, next(iter(workloads), None), self, self._clock.now)
         match action:
             case None:
                 return
             case reconciler.CreateWorkload(new, created):
-                self._cluster.create(new)
-                self._record(created)
+                # The name of a slice is taken when one of the same generation of the Job has ended: Kueue tries again
+                # and again until the Job changes.
+                if self._cluster.get(Workload.KIND, new.metadata.namespace, new.metadata.name) is None:
+                    self._cluster.create(new)
+                    self._record(created)
             case reconciler.UpdateJob(changed, event):
                 self._record_if(event)
                 stored = self._cluster.update(changed)
@@ -231,6 +245,18 @@ class JobController:
             case reconciler.UpdateWorkloadStatus(changed, event):
                 self._record_if(event)
                 self._cluster.update_status(changed)
+
+    def _release_pods(self, job: Job, workloads: list[Workload]) -> bool:
+        """As many pods of a running elastic Job go to nodes as its active slice was given; whether that is news."""
+        if (
+            job.spec.suspend
+            or BATCH_JOB.finished(job) is not None
+            or not (job.status and job.status.start_time)
+        ):
+            return False
+        active = releasing_slice(workloads, slices=self._settings.elastic_jobs)
+        granted = 0 if active is None else sum(pod_counts(active.spec.pod_sets).values())
+        return self._runner.job_pods(job, granted)
 
     def _workloads_of(self, job: Job) -> list[Workload]:
         return [

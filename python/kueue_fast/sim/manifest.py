@@ -11,6 +11,7 @@ from kueue_fast.api.configuration import parse_duration
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.errors import InputError
 from kueue_fast.model import times
+from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.validation import FieldError
 from kueue_fast.sim.yaml_scalars import shortened
 
@@ -21,6 +22,7 @@ __all__ = [
     "GRACE_PERIOD",
     "NO_FACTS",
     "RECOVERS_AT",
+    "RESIZE",
     "RUN_TIME",
     "ErrorCollector",
     "Manifest",
@@ -46,6 +48,8 @@ FAILS_AT: Final = PREFIX + "fails-at"
 """When a node is not ready any more: times as for the arrival, with commas between them."""
 RECOVERS_AT: Final = PREFIX + "recovers-at"
 """When a node is ready again: times as for the arrival, with commas between them."""
+RESIZE: Final = PREFIX + "resize"
+"""When an elastic Job gets another parallelism: `10m=8, 30m=3`, times as for the arrival."""
 
 _DURATION: Final = "a duration such as 90s, 5m or 1h30m"
 _STOPPABLE: Final = ("Job", "Workload")
@@ -56,6 +60,7 @@ _KINDS: Final[dict[str, tuple[str, ...]]] = {
     FAILURE: (*_STOPPABLE, "Pod"),
     FAILS_AT: ("Node",),
     RECOVERS_AT: ("Node",),
+    RESIZE: ("Job",),
 }
 MOST_ERRORS: Final = 20
 
@@ -76,7 +81,7 @@ class SimulationFacts:
     """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
 
     An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970. A node changes at `fails_at`
-    and `recovers_at`.
+    and `recovers_at`; a job gets another parallelism at each of `resizes`.
     """
 
     arrival_ns: int | None = None
@@ -86,6 +91,7 @@ class SimulationFacts:
     grace_period_ns: int = 0
     fails_at: tuple[Moment, ...] = ()
     recovers_at: tuple[Moment, ...] = ()
+    resizes: tuple[tuple[Moment, int], ...] = ()
 
 
 NO_FACTS: Final = SimulationFacts()
@@ -124,14 +130,14 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
     named = {name: value for name, value in (annotations or {}).items() if name.startswith(PREFIX)}
     if not named:
         return NO_FACTS, []
-    facts: dict[str, int | bool | tuple[Moment, ...] | None] = {}
+    facts: dict[str, int | bool | tuple[Moment, ...] | tuple[tuple[Moment, int], ...] | None] = {}
     errors = []
     for name, value in named.items():
         try:
             if name == ARRIVAL:
                 facts.update(_arrival(value))
             elif name not in _KINDS:
-                known = f"{', '.join((ARRIVAL, *list(_KINDS)[:-1]))} or {RECOVERS_AT}"
+                known = f"{', '.join((ARRIVAL, *list(_KINDS)[:-1]))} or {RESIZE}"
                 raise _Wrong("is not an annotation of the simulator", known)
             elif kind not in _KINDS[name]:
                 raise _Wrong(f"has no meaning on a {kind}", "it on a " + " or a ".join(_KINDS[name]))
@@ -140,6 +146,8 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
             elif name in (FAILS_AT, RECOVERS_AT):
                 field_name = "fails_at" if name == FAILS_AT else "recovers_at"
                 facts[field_name] = tuple(_moment(part.strip()) for part in value.split(","))
+            elif name == RESIZE:
+                facts["resizes"] = tuple(_resize(part.strip()) for part in value.split(","))
             elif name == GRACE_PERIOD:
                 facts["grace_period_ns"] = _duration(value, _DURATION)
             elif value not in ("true", "false"):
@@ -169,6 +177,16 @@ def _duration(text: str, expected: str) -> int:
     if duration < 0:
         raise _Wrong(f"is {text[:60]!r}", expected + ", not negative")
     return duration
+
+
+def _resize(text: str) -> tuple[Moment, int]:
+    time, sign, count = text.rpartition("=")
+    pods = parse_int32(count.strip())
+    if not sign or pods is None or pods < 0:
+        raise _Wrong(
+            f"is {text[:60]!r}", "a time and a parallelism, such as 10m=8, with commas between several"
+        )
+    return _moment(time.strip()), pods
 
 
 def _arrival(text: str) -> dict[str, int]:

@@ -115,6 +115,14 @@ class Recorder:
         row.outcome = outcome
         self.ended += 1
 
+    def resized(self, key: str, usage: Mapping[tuple[str, str], int], now_ns: int) -> None:
+        """A workload that holds a reservation uses this from now on."""
+        row = self.rows[key]
+        if row.cluster_queue is not None and key in self.holding:
+            self._release(key, row, now_ns)
+            self.holding[key] = usage
+            self._use(row.cluster_queue, usage.items(), 1, now_ns)
+
     def returned(self, key: str, now_ns: int) -> None:
         """A workload lost its reservation and waits again: what it ran is lost."""
         row = self.rows[key]

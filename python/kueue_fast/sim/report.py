@@ -33,6 +33,7 @@ from kueue_fast.sim.report_cells import (
     since,
 )
 from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, eviction_table, preemption_table
+from kueue_fast.sim.report_slices import slice_table
 from kueue_fast.sim.report_topology import gang_table, level_table
 from kueue_fast.sim.result import (
     FlavorRow,
@@ -72,6 +73,8 @@ def write(result: SimulationResult, console: Console) -> None:
         hidden = len(result.workloads) - SHOWN_OF_MANY
         console.print(f"... and {hidden} more workloads: --json lists all of them.", soft_wrap=True)
         print_table(console, waiting_table(result))
+    if any(row.slice is not None for row in result.workloads):
+        print_table(console, slice_table(result))
     print_waiting(console, result)
     if result.preemptions:
         print_table(console, preemption_table(result))
@@ -96,11 +99,13 @@ def write(result: SimulationResult, console: Console) -> None:
 def headline(result: SimulationResult) -> str:
     """One line: how long, how many, what became of them."""
     count = dict.fromkeys(State, 0)
-    failed = 0
+    ends = dict.fromkeys((Outcome.FAILED, Outcome.REPLACED), 0)
     for row in result.workloads:
         count[row.state] += 1
-        failed += row.outcome is Outcome.FAILED
-    parts = [f"{count[State.FINISHED]} finished" + (f" ({failed} failed)" if failed else "")]
+        if row.outcome in ends:
+            ends[row.outcome] += 1
+    other = ", ".join(f"{number} {outcome.value.lower()}" for outcome, number in ends.items() if number)
+    parts = [f"{count[State.FINISHED]} finished" + (f" ({other})" if other else "")]
     for state, word in (
         (State.RUNNING, "running"),
         (State.RESERVED, "with quota reserved"),
@@ -154,6 +159,8 @@ def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
     """When a workload ended, or where it stands instead."""
     if row.state is State.FINISHED:
         when = since(result, row.finished_ns)
+        if row.outcome is Outcome.REPLACED:
+            return Text(f"{when} replaced", style="dim")
         return Text(f"{when} failed", style="red") if row.outcome is Outcome.FAILED else Text(when)
     if row.evicting:
         return Text("stopping", style="magenta")
