@@ -15,6 +15,14 @@ from kueue_fast.model.placements import placements
 from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
 
 
+def is_due(workload: Workload) -> bool:
+    """Whether a Workload comes again. Raises InputError for places on nodes that failed which cannot be read."""
+    status = workload.status
+    # Only failed nodes are looked for among the places, which may be many.
+    failed = status is not None and bool(status.unhealthy_nodes)
+    return needs_second_pass(workload, placements(workload) if failed else {})
+
+
 class Waiting(NamedTuple):
     """A workload that comes again."""
 
@@ -34,7 +42,7 @@ class SecondPassQueue:
 
     def offer(self, key: str, workload: Workload, iteration: int, now_ns: int) -> bool:
         """Queue a workload, if it needs it and does not wait for its delay already; returns whether it was queued."""
-        if not needs_second_pass(workload, placements(workload)):
+        if not is_due(workload):
             if iteration > 0:
                 self.forget(key)
             return False
