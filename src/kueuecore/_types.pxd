@@ -79,9 +79,9 @@ cdef enum ReasonCode:
     REASON_LAYER_NOT_PLACED = 13     # first, second: fitted and needed slices of layer number `third`
     REASON_NO_TOPOLOGY_FLAVOR = 14   # none of the assigned flavors has a topology (TP-604)
     REASON_SEVERAL_TOPOLOGIES = 15   # flavors with different topologies were assigned
+    REASON_OTHER_FLAVOR_OF_SLICE = 16  # the replaced slice has another flavor, number `first` (JS-603)
     REASON_ELASTIC_REQUIRED = 17     # an elastic job may not ask for a required level (TP-604)
     REASON_ELASTIC_PREFERRED = 18    # nor for a preferred one
-    REASON_OTHER_FLAVOR_OF_SLICE = 16  # the replaced slice has another flavor, number `first` (JS-603)
 
 # Whether pods of a class may run on a flavor (QP-421..423).
 cdef enum Eligibility:

@@ -50,6 +50,8 @@ KINDS: Final = (
     "NoTopologyFlavor",
     "SeveralTopologies",
     "OtherFlavorOfSlice",
+    "ElasticRequired",
+    "ElasticPreferred",
 )
 """Names of kueuecore's ReasonCode."""
 
