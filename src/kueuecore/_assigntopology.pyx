@@ -202,7 +202,7 @@ cdef class TopologyAssigner(Assigner):
         return 0
 
     cdef bint refuse_elastic(self, index_t workload, Py_ssize_t pod_set) except -1 nogil:
-        """Whether a pod set of an elastic job asks for one level: only unconstrained ones can grow (TP-604, TP-1301)."""
+        """Whether a pod set of an elastic job asks for a level: only unconstrained ones can grow (TP-604, TP-1301)."""
         cdef int kind = self.pod_topology.kind_of(self.workloads.pod_set_start[workload] + pod_set)
         if kind != ASKS_REQUIRED and kind != ASKS_PREFERRED:
             return False

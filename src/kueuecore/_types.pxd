@@ -74,7 +74,7 @@ cdef enum ReasonCode:
     REASON_TOPOLOGY_ONLY = 8         # the flavor has one, and the pod set asks for none
     REASON_TOPOLOGY_UNKNOWN = 9      # the flavor's Topology is not there
     REASON_LEVEL_MISSING = 10        # the topology lacks a level that the pod set names
-    REASON_NOT_PLACED = 11           # resource: PlacementError; first, second: its numbers; third: leaves, below 0 in slices
+    REASON_NOT_PLACED = 11           # resource: PlacementError; first, second: its numbers; third: leaves, <0 in slices
     REASON_NODES_EXCLUDED = 12       # first: how many; second: Exclusion, NONE by `resource`, NONE - 1 outside a domain
     REASON_LAYER_NOT_PLACED = 13     # first, second: fitted and needed slices of layer number `third`
     REASON_NO_TOPOLOGY_FLAVOR = 14   # none of the assigned flavors has a topology (TP-604)
