@@ -13,7 +13,7 @@ from kueue_fast.api.kueue import ClusterQueue, Workload
 from kueue_fast.jobs.job import BatchJob, pods_count
 from kueue_fast.lifecycle import eviction, finish, slices
 from kueue_fast.lifecycle.pods import slice_name
-from kueue_fast.model import conditions
+from kueue_fast.model import conditions, times
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.resizes import resized
 from kueue_fast.sim.simulate import Simulation
@@ -135,6 +135,13 @@ class Play:
             assert [key for key in map(slices.key_of, workloads) if key in holding] == list(
                 map(slices.key_of, held)
             )
+            # What was told to stop has stopped when its grace period is over.
+            for each in held:
+                told = conditions.find(each.status.conditions if each.status else None, conditions.EVICTED)
+                if told is not None and told.status == "True":
+                    assert (
+                        self.simulation.clock.now - times.parse(told.last_transition_time or "") <= 4 * SECOND
+                    )
             pods = sum(sum(slices.pod_counts(each.spec.pod_sets).values()) for each in held)
             used += pods * (self.plain_cpu if "plain" in workloads[0].metadata.name else 1)
         assert used <= QUOTA
