@@ -120,6 +120,7 @@ WANT_DOCUMENT: dict[str, Any] = {
             "namespace": "ns",
             "name": "w",
             "owner": None,
+            "replaces": None,
             "state": "Pending",
             "priority": 0,
             "priorityClass": None,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kueue_fast.api.configuration import load_configuration
-from tests.sim.explaining import Case, text
+from tests.sim.explaining import Case, explained, text
+from tests.sim.test_elastic import elastic
 from tests.sim.world import (
     cluster_queue,
     cohort,
@@ -361,3 +362,18 @@ def test_partial_admission_is_told() -> None:
     pod_set = {**workload("x", cpu=3, count=9)["spec"]["podSets"][0], "minCount": 2}
     lines = text("Workload/ns/w", *one_queue(), workload("w", podSets=[pod_set]), at=1).splitlines()
     assert "  Asks for: pod set main, 9 pods (at least 2) of cpu 3" in lines
+
+
+def test_a_slice_that_waits_names_the_one_whose_place_it_takes() -> None:
+    objects = (*one_queue(cpu=6), workload("o", cpu=2, run_time="2h"), elastic("e", "10m=8", parallelism=2))
+    old, new = explained("Job/ns/e", *objects, at=12).workloads
+    assert (old.state, new.state, old.replaces, new.replaces) == (
+        "Running",
+        "Pending",
+        None,
+        f"ns/{old.name}",
+    )
+    assert new.flavors[0].missing == "4"
+    assert f"  Takes the place of ns/{old.name}, whose quota counts for it\n" in text(
+        "Job/ns/e", *objects, at=12
+    )

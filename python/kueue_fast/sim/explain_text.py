@@ -113,6 +113,8 @@ def _head(document: Document, part: WorkloadPart) -> Iterator[str]:
     if part.waiting_since is not None:
         waited = f", waits for {duration(document.time - part.waiting_since)}"
     yield f"Arrived {duration(part.arrived)}{waited}; priority {part.priority}{kind}"
+    if part.replaces is not None:
+        yield f"Takes the place of {part.replaces}, whose quota counts for it"
 
 
 def _queue_lines(queue: QueuePart) -> Iterator[str]:

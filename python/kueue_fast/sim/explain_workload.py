@@ -75,6 +75,7 @@ def workload_part(run: Run, row: WorkloadRow) -> WorkloadPart:
         namespace=row.namespace,
         name=row.name,
         owner=_owner(row),
+        replaces=None if row.slice is None else row.slice.replaces,
         state=row.state.value,
         summary=_summary(row),
         priority=row.priority,

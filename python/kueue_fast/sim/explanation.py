@@ -243,11 +243,15 @@ class Eviction(_Part, kw_only=True):
 
 
 class WorkloadPart(_Part, kw_only=True):
-    """One workload. `summary` says in one sentence why it waits, or what became of it."""
+    """One workload. `summary` says in one sentence why it waits, or what became of it.
+
+    `replaces` is the slice of its elastic job whose place it takes, and whose quota counts for it.
+    """
 
     namespace: str
     name: str
     owner: Named | None
+    replaces: str | None
     state: str
     summary: str
     priority: int
