@@ -40,7 +40,7 @@ def test_a_waiting_slice_follows_the_class_of_its_job() -> None:
     waiting = classed(first_slice(3), "low", 10)
     action = step(labelled(elastic_job(3), "high"), waiting, view=two_classes())
     assert isinstance(action, reconciler.UpdateWorkload)
-    assert (action.workload.spec.priority, action.workload.spec.priority_class_ref.name) == (1000, "high")  # type: ignore[union-attr]
+    assert (action.workload.spec.priority, action.workload.spec.priority_class_ref.name) == (1000, "high")
     assert action.event is not None
     assert (action.event.reason, action.event.message) == (
         "UpdatedWorkload",
