@@ -8,7 +8,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from kueuecore._counts cimport Counts, LevelCounts, Shape, allocate, sum_up
+from kueuecore._counts cimport sum_up
+from kueuecore._leaves cimport Counts, LevelCounts, Shape, allocate
 from kueuecore._levels cimport Heap, Search, Shares, append, descend
 from kueuecore._optimal cimport Greedy, choose, sort_domains, take_greedily
 from kueuecore._topology cimport Topologies

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kueuecore._counts cimport Counts
+from kueuecore._leaves cimport Counts
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport index_t
 

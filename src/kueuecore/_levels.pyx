@@ -8,7 +8,8 @@ result matters at all, it is the order of level values, made at the very end.
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport realloc
 
-from kueuecore._counts cimport Counts, LevelCounts, hits_at
+from kueuecore._counts cimport hits_at
+from kueuecore._leaves cimport Counts, LevelCounts
 from kueuecore._trees cimport Level, Tree
 from kueuecore._types cimport NONE, index_t
 
@@ -195,7 +196,22 @@ cdef bint take_rest(Source* source, int64_t need, Py_ssize_t leader, Heap* heap,
                 if room < room_of(source, best) or before(source.counts, source.level, False, domain, best):
                     best = domain
     append(taken, <index_t> best, 0, need * source.unit)
+    if source.by_slices and source.row.leaders != NULL and (source.least_free or source.row.scores != NULL):
+        take_hosts(source, last, leader, taken)
     return True
+
+
+cdef int take_hosts(Source* source, Py_ssize_t last, Py_ssize_t leader, Shares* taken) except -1 nogil:
+    """Domains without room that stand before the last one taken: they get no pods, but all children are looked at
+    together on the next level, and the leader may go to one of theirs."""
+    cdef Py_ssize_t number, first, end, domain
+    for number in range(range_count(source)):
+        range_of(source, number, &first, &end)
+        for domain in range(first, end):
+            if (hosts(source, domain) and room_of(source, domain) <= 0 and domain != leader
+                    and before(source.counts, source.level, source.least_free, domain, last)):
+                append(taken, <index_t> domain, 0, 0)
+    return 0
 
 
 cdef bint share_out(Source* source, int64_t need, int32_t leaders, Heap* heap, Shares* taken) except -1 nogil:

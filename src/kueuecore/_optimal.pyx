@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memset
 
-from kueuecore._counts cimport Counts, LevelCounts
+from kueuecore._leaves cimport Counts, LevelCounts
 from kueuecore._levels cimport before, before_led
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport NONE, index_t

@@ -3,11 +3,12 @@
 Source: TP-605, TP-802..804, TP-1101..1104, TP-1301..1305, TP-1501..1508.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kueuecore._balanced cimport Balancing
-from kueuecore._counts cimport CountCache, Counts, Shape
+from kueuecore._counts cimport CountCache
 from kueuecore._journal cimport Journal
+from kueuecore._leaves cimport Counts, Shape
 from kueuecore._levels cimport Heap, Search, Shares
 from kueuecore._requests cimport (
     INVALID_FILTER, LAYER_NOT_DIVIDING, LAYER_NOT_LOWER, LAYER_UNKNOWN, LEVEL_MISSING, LEVEL_UNKNOWN, NO_DOMAINS,
@@ -83,6 +84,7 @@ cdef class Placer:
     cdef bint _run(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
     cdef bint _run_groups(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil
     cdef bint _place_group(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil
+    cdef bint _cannot_fit(self, PlacementRequest* requests, Py_ssize_t count, int view, uint8_t* done) except -1 nogil
     cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view,
                               bint probing) except -1 nogil
     cdef bint _repair_all(self, PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first) except -1 nogil

@@ -5,8 +5,9 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from kueuecore._balanced cimport forget_balancing, place_balanced
-from kueuecore._counts cimport CountCache, Counts, Shape
+from kueuecore._counts cimport CountCache
 from kueuecore._journal cimport Journal
+from kueuecore._leaves cimport Counts, Shape
 from kueuecore._levels cimport FOUND, NO_DOMAIN, Search, Shares, append, descend, fits, search_levels
 from kueuecore._requests cimport (
     LEVEL_UNKNOWN, NO_DOMAINS, NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, STALE_DOMAIN, TOO_MANY_IN_GROUP,
@@ -85,6 +86,8 @@ cdef class Placer:
             with gil:
                 raise MemoryError("placement")
         try:
+            if probing and self._cannot_fit(requests, count, view, done):
+                return False
             while left:
                 tree = NONE
                 for number in range(count):
@@ -119,6 +122,37 @@ cdef class Placer:
         finally:
             free(done)
         return placed
+
+    cdef bint _cannot_fit(self, PlacementRequest* requests, Py_ssize_t count, int view, uint8_t* done) except -1 nogil:
+        """Whether a group would not even fit alone, which is quick to say; leaves `done` as it was, all 0.
+
+        What other groups assume only takes room away, and less room never lets more in: for each domain the slices
+        beside a leader are the most over its hosts of all slices less that host's loss, which falls with any leaf.
+        """
+        cdef Py_ssize_t number, members
+        cdef index_t second, workers, leader
+        cdef bint fitting = True
+        for number in range(count):
+            if done[number]:
+                continue
+            second = NONE
+            members = gather(requests, count, number, done, &second)
+            if members == count:
+                break
+            workers = <index_t> number
+            leader = second
+            if second != NONE and requests[second].count > requests[number].count:
+                workers = second
+                leader = <index_t> number
+            if members > 2 or not is_plain(self.topologies, &requests[workers]) or (
+                leader != NONE and not is_plain(self.topologies, &requests[leader])
+            ):
+                continue
+            if not self._probe(requests, workers, leader, view):
+                fitting = False
+                break
+        memset(done, 0, count)
+        return not fitting
 
     cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view,
                               bint probing) except -1 nogil:
@@ -499,6 +533,21 @@ cdef bint comes_before(Topologies table, index_t a, index_t b) noexcept nogil:
     cdef index_t rank_a = table.trees[a].rank if 0 <= a < table.tree_count else NONE
     cdef index_t rank_b = table.trees[b].rank if 0 <= b < table.tree_count else NONE
     return rank_a < rank_b or (rank_a == rank_b and a < b)
+
+
+cdef bint is_plain(Topologies table, PlacementRequest* request) noexcept nogil:
+    """A new placement in an existing tree, of pods that do not take less than nothing."""
+    cdef index_t item, end
+    if (request.previous_workload != NONE or request.unhealthy_place != NONE or request.keep
+            or not 0 <= request.tree < table.tree_count or not table.trees[request.tree].exists):
+        return False
+    item = table.pods_start[request.pods]
+    end = item + table.pods_length[request.pods]
+    while item < end:
+        if table.item_amount[item] < 0:
+            return False
+        item += 1
+    return True
 
 
 cdef Py_ssize_t gather(PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, uint8_t* done,

@@ -5,7 +5,7 @@ Source: TP-605..606, TP-802..804, TP-1501..1508.
 
 from libc.stdint cimport int32_t, int64_t
 
-from kueuecore._counts cimport Shape
+from kueuecore._leaves cimport Shape
 from kueuecore._levels cimport Search, Shares
 from kueuecore._topology cimport BookingList, Topologies
 from kueuecore._trees cimport Tree

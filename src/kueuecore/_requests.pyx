@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
-from kueuecore._counts cimport Shape
+from kueuecore._leaves cimport Shape
 from kueuecore._levels cimport Search, Share, Shares, append
 from kueuecore._topology cimport MOST_LAYERS, BookingList, Topologies
 from kueuecore._trees cimport Tree, leaf_at

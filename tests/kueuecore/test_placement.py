@@ -111,6 +111,15 @@ def test_one_pod_set(
             [[("h2", 1)], [("h1", 4), ("h2", 1)]],
         ),
         (
+            "LeastFree may lead from one domain without slices to a host of another",
+            {("z", "a", "a1"): 1, ("z", "a", "a2"): 1, ("z", "c", "c1"): 1, ("z", "d", "d1"): 4},
+            [
+                ask(0, 4, pods=1, group=1, unconstrained=True, layers=[(2, 2)]),
+                ask(0, 1, pods=1, group=1, unconstrained=True),
+            ],
+            [[("d1", 4)], [("a1", 1)]],
+        ),
+        (
             "a second pod set sees the first",
             {("r", "h1"): 4, ("r", "h2"): 4},
             [ask(1, 2, required=True), ask(1, 2, required=True)],

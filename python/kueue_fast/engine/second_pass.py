@@ -15,6 +15,14 @@ from kueue_fast.model.placements import placements
 from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
 
 
+def is_due(workload: Workload) -> bool:
+    """Whether a Workload comes again. Raises InputError for places on nodes that failed which cannot be read."""
+    status = workload.status
+    # Only failed nodes are looked for among the places, which may be many.
+    failed = status is not None and bool(status.unhealthy_nodes)
+    return needs_second_pass(workload, placements(workload) if failed else {})
+
+
 class Waiting(NamedTuple):
     """A workload that comes again."""
 
@@ -34,7 +42,7 @@ class SecondPassQueue:
 
     def offer(self, key: str, workload: Workload, iteration: int, now_ns: int) -> bool:
         """Queue a workload, if it needs it and does not wait for its delay already; returns whether it was queued."""
-        if not needs_second_pass(workload, placements(workload)):
+        if not is_due(workload):
             if iteration > 0:
                 self.forget(key)
             return False
@@ -65,6 +73,15 @@ class SecondPassQueue:
         while self._due and self._waiting.get(self._due[0][2], (None,))[0] != self._due[0][1]:
             heapq.heappop(self._due)
         return self._due[0][0] if self._due else None
+
+    def next_try(self, key: str) -> int | None:
+        """When the delay of a workload is over, ns since the epoch; 0 if it is, None if it waits for none."""
+        if key in self._ready:
+            return 0
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            return None
+        return next(due for due, number, _ in self._due if number == waiting[0])
 
     def take(self) -> list[tuple[str, Waiting]]:
         """All that are ready, in order of their keys; upstream takes them in random order."""

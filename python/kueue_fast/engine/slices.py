@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.arrays.workloads import Record
-from kueue_fast.model.elastic import REPLACEMENT_FOR
+from kueue_fast.model.elastic import ELASTIC_JOB, REPLACEMENT_FOR
 
 
 class Slices:
@@ -20,6 +20,9 @@ class Slices:
 
     def write(self, record: Record, annotations: Mapping[str, str] | None) -> None:
         """A workload came or changed. A slice of another namespace is none."""
+        self._kernel.elastic[record.row] = (
+            bool(annotations) and (annotations or {}).get(ELASTIC_JOB) == "true"
+        )
         old = annotations.get(REPLACEMENT_FOR) if annotations else None
         if old is not None and old.partition("/")[0] != record.namespace:
             old = None

@@ -111,6 +111,9 @@ class State:
         )
         scheduler.recompute_for_topology = enabled("TASRecomputeAssignmentWithinSchedulingCycle")
         scheduler.assigner.placing = enabled("TopologyAwareScheduling")
+        scheduler.assigner.elastic_topology = enabled("ElasticJobsViaWorkloadSlicesWithTAS") and enabled(
+            "ElasticJobsViaWorkloadSlices"
+        )
         placer = scheduler.placer
         placer.mixed_profile = enabled("TASProfileMixed")
         placer.balanced = enabled("TASBalancedPlacement")

@@ -36,6 +36,7 @@ __all__ = ["FinishedRun", "conclude"]
 
 NOT_TRIED: Final = "no scheduling cycle has looked at it yet"
 # Scheduling equivalence: what is like a workload that did not fit is parked with it.
+PUT_OFF: Final = "it was requeued after an eviction, and its time to queue again has not come"
 LIKE_ANOTHER: Final = "a workload of its queue that asks for the same did not fit"
 MOST_NAMES: Final = 5
 
@@ -126,7 +127,10 @@ def explain_waiting(
         changed = queues.blocked(workload, blocker, run.end_ns, run.reasons)
     else:
         message = run.engine.pending_message(row.key)
-        row.waiting_message = message or (LIKE_ANOTHER if row.key in parked else NOT_TRIED)
+        otherwise = LIKE_ANOTHER if row.key in parked else NOT_TRIED
+        if not conditions.backoff_over(workload, run.end_ns):
+            otherwise = PUT_OFF
+        row.waiting_message = message or otherwise
         if message:
             changed = admission.pending(workload, message, run.end_ns, reasons=run.reasons)
     if changed is not None:

@@ -6,9 +6,7 @@ time or on the order of a mapping. Text that does not fit is wrapped, not cut.
 
 from __future__ import annotations
 
-import io
 import math
-import os
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final, TextIO
@@ -29,6 +27,7 @@ from kueue_fast.sim.report_cells import (
     decimals,
     mean,
     new_table,
+    print_parts,
     print_table,
     short_duration,
     since,
@@ -48,7 +47,6 @@ from kueue_fast.sim.result import (
 
 __all__ = ["MOST_ROWS", "print_report"]
 
-DEFAULT_WIDTH: Final = 120
 MOST_ROWS: Final = 200
 """Beyond this many workloads the table shows the first ones only, and a summary is added."""
 SHOWN_OF_MANY: Final = 20
@@ -62,26 +60,7 @@ def print_report(result: SimulationResult, file: TextIO, *, width: int | None = 
 
     Without `width` a terminal's own is used; elsewhere the variable COLUMNS, or 120.
     """
-    if file.isatty():
-        write(result, Console(file=file, width=width, highlight=False, markup=False, emoji=False))
-        return
-    if width is None:
-        columns = os.environ.get("COLUMNS", "")
-        width = (
-            int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else DEFAULT_WIDTH
-        )
-    plain = io.StringIO()
-    write(
-        result,
-        Console(file=plain, width=width, color_system=None, highlight=False, markup=False, emoji=False),
-    )
-    text = plain.getvalue()
-    encoding = file.encoding or "utf-8"
-    if not encoding.lower().replace("-", "").startswith("utf"):
-        text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
-    # Tables are filled up with spaces, which a file or a pipe has no use for.
-    for line in text.splitlines():
-        file.write(line.rstrip() + "\n")
+    print_parts(lambda console: write(result, console), file, width)
 
 
 def write(result: SimulationResult, console: Console) -> None:
