@@ -348,3 +348,13 @@ def test_the_replaced_slice_ends_with_words_that_name_the_new_one() -> None:
         f"Replaced to accommodate a workload (UID: new-uid, JobUID: {JOB_UID}) due to workload slice aggregation",
     )
     assert slices.replaced(done, make_slice("c"), NOW) is None
+
+
+def test_a_slice_goes_to_the_cluster_of_the_one_before() -> None:
+    old, new = make_slice("a", admitted=True), make_slice("b", replaces="a")
+    assert slices.with_cluster_of(new, old) is new
+    assert old.status is not None
+    old.status.cluster_name = "worker"
+    moved = slices.with_cluster_of(new, old)
+    assert moved.status is not None
+    assert (moved.status.cluster_name, new.status is not None and new.status.cluster_name) == ("worker", None)

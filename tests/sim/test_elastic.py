@@ -10,9 +10,11 @@ import pytest
 from kueue_fast.api.batch import Job
 from kueue_fast.api.kueue import Workload
 from kueue_fast.errors import InputError
+from kueue_fast.sim.manifest import Moment, read_facts
 from kueue_fast.sim.result import Outcome, SimulationResult, State, WorkloadRow
 from tests.sim.world import (
     MINUTE,
+    START,
     cluster_queue,
     flavor,
     job,
@@ -235,6 +237,30 @@ def test_with_the_gate_off_an_elastic_job_is_an_ordinary_one() -> None:
     workload: Workload | None = simulation.cluster.get("Workload", "ns", only.name)
     assert workload is not None
     assert not workload.metadata.annotations
+
+
+def test_times_and_sizes_of_the_annotation() -> None:
+    facts, errors = read_facts("Job", {RESIZE: "90s=8,2026-01-01T00:05:00Z = 3 ,1h30m=0"})
+    assert not errors
+    want = [
+        (Moment(90 * 10**9, False), 8),
+        (Moment(START + 5 * MINUTE, True), 3),
+        (Moment(90 * MINUTE, False), 0),
+    ]
+    assert list(facts.resizes) == want
+
+
+@pytest.mark.parametrize(
+    "text", ["", "10m", "10m=", "=8", "10m=-1", "10m=two", "soon=8", "-5m=8", "10m=8,", "10m=3000000000"]
+)
+def test_annotations_that_say_no_size(text: str) -> None:
+    _, errors = read_facts("Job", {RESIZE: text})
+    assert [error.field for error in errors] == [f'$.metadata.annotations["{RESIZE}"]']
+
+
+def test_only_a_job_is_resized() -> None:
+    _, (error,) = read_facts("Workload", {RESIZE: "10m=8"})
+    assert error.message == "has no meaning on a Workload"
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {

@@ -98,7 +98,8 @@ class Play:
             self.cluster.delete("Job", "ns", name)
 
     def hold(self) -> None:
-        queue: ClusterQueue = self.cluster.get("ClusterQueue", None, "cq")
+        queue: ClusterQueue | None = self.cluster.get("ClusterQueue", None, "cq")
+        assert queue is not None
         assert queue.spec is not None
         policy = self.dice.choice(("None", "Hold"))
         self.cluster.update(

@@ -15,6 +15,7 @@ import msgspec
 
 from kueue_fast.api.kueue import PodSet, Workload
 from kueue_fast.lifecycle import eviction, finish
+from kueue_fast.lifecycle.status import with_status, writable_status
 from kueue_fast.model import conditions, times
 from kueue_fast.model.elastic import REPLACEMENT_FOR
 
@@ -33,6 +34,7 @@ __all__ = [
     "replacement_for",
     "replacement_message",
     "scaled_down",
+    "with_cluster_of",
     "with_counts",
 ]
 
@@ -181,6 +183,17 @@ def replacement_message(new: Workload) -> str:
         f"Replaced to accommodate a workload (UID: {new.metadata.uid or ''}, JobUID: {job}) "
         "due to workload slice aggregation"
     )
+
+
+def with_cluster_of(new: Workload, old: Workload) -> Workload:
+    """A slice about to be admitted, in the cluster in which MultiKueue runs the one whose place it takes.
+
+    Source: JS-496.
+    """
+    cluster = old.status.cluster_name if old.status is not None else None
+    if cluster == (new.status.cluster_name if new.status is not None else None):
+        return new
+    return with_status(new, msgspec.structs.replace(writable_status(new), cluster_name=cluster))
 
 
 def _ending(workload: Workload, has_replacement: bool) -> Ending:
