@@ -80,6 +80,7 @@ def told(cycle: Cycle) -> dict[str, Any]:
 def compare(world: TopologyWorld) -> None:
     """The engine of the world against one that is built from the objects."""
     world.now += LONG
+    world.forget_preemptors()
     fresh = world.rebuilt()
     assert room_of(world.engine) == room_of(fresh)
     check_books(world, world.engine)
@@ -87,6 +88,7 @@ def compare(world: TopologyWorld) -> None:
     world.now += LONG  # second passes are due
     for engine in (world.engine, fresh):
         engine.retry_all()
+    last: dict[str, Any] = {}
     for _ in range(MOST_CYCLES):
         heads = []
         for engine in (world.engine, fresh):
@@ -97,7 +99,8 @@ def compare(world: TopologyWorld) -> None:
             break
         before = tree_of(world.engine)
         cycle, want = world.engine.cycle(world.now), fresh.cycle(world.now)
-        assert told(cycle) == told(want)
+        before_last, last = last, told(cycle)
+        assert last == told(want)
         if not cycle.admitted and not cycle.moved:
             assert tree_of(world.engine) == before
         check_books(world, world.engine, cycle)
@@ -105,6 +108,8 @@ def compare(world: TopologyWorld) -> None:
             fresh.upsert(made, world.now)
         check_books(world, world.engine)
         check_books(world, fresh)
+        if last == before_last:
+            break  # with StrictFIFO the same head comes again and again
         if any(one.again for one in cycle.requeued):
             break  # the engine of the world has waited for places before, and waits longer
 

@@ -53,6 +53,7 @@ class TopologyWorld:
         self.objects: dict[tuple[str, str, str], KubernetesObject] = {}
         self.now = o.START
         self._made = 0
+        self._preemptors: set[str] = set()
         self.put(o.namespace())
         for name in "tu":
             self.put(self._topology(name))
@@ -108,7 +109,8 @@ class TopologyWorld:
         quota = self.random.choice([4, 12, 40])
         groups = [o.group(**{flavor: [o.quota("cpu", quota)] for flavor in QUEUES[name]})]
         cohort = self.random.choice([None, "c"])
-        return o.cluster_queue(name, *groups, cohort=cohort, preemption=PREEMPTION)
+        strategy = self.random.choice(["BestEffortFIFO", "StrictFIFO"])
+        return o.cluster_queue(name, *groups, cohort=cohort, queueingStrategy=strategy, preemption=PREEMPTION)
 
     def _node(self, name: str) -> Any:
         pick = self.random.choice
@@ -253,6 +255,7 @@ class TopologyWorld:
             made = admitted(workload, one, self.now, topologies=topologies_of(one.pod_sets))
             changed.append(made)
         victims = {one.workload for one in cycle.preempted}
+        self._preemptors |= {one.preemptor for one in cycle.preempted}
         self.now += SECOND
         for eviction in cycle.evicted:
             if eviction.workload not in victims:
@@ -266,6 +269,15 @@ class TopologyWorld:
         for made in changed:
             self.put(made)
         return changed
+
+    def forget_preemptors(self) -> None:
+        """Who preempted goes first in its queue until it is deactivated (QC-18), which no object says: let it be so."""
+        for each in self.workloads(held=False):
+            if f"{each.metadata.namespace}/{each.metadata.name}" in self._preemptors:
+                stopped_for_now = msgspec.structs.replace(each.spec, active=False)
+                self.put(msgspec.structs.replace(each, spec=stopped_for_now))
+                self.put(each)
+        self._preemptors.clear()
 
     # --- what must be
 
