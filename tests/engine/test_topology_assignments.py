@@ -174,6 +174,21 @@ def test_a_topology_that_is_deleted_and_created_again(levels: tuple[str, ...], w
     assert sum(tas.used(engine).values()) == 2
 
 
+def test_levels_of_no_places_are_those_of_the_topology_of_now() -> None:
+    """Slices beyond the count have no places, and such decisions look alike."""
+    engine = tas.engine()
+    slices = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+    found = []
+    for name, levels in (("a", ()), ("b", ("block", "rack"))):
+        if levels:
+            engine.delete("Topology", "", "t")
+            o.feed(engine, tas.topology(*levels))
+        o.feed(engine, tas.workload(name, 1, required="block", **slices))
+        (admission,) = o.cycle(engine).admitted
+        found.append(admission.pod_sets[0].placement)
+    assert found == [((HOSTNAME,), ()), (("block", "rack"), ())]
+
+
 def shared() -> Engine:
     """Flavor `g` of another Topology has the hosts of flavor `f`, of which a workload uses x1."""
     return o.feed(

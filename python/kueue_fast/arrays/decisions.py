@@ -134,7 +134,10 @@ class DecisionReader:
         if known is None:
             if len(self._details) >= _KNOWN_DETAILS:
                 self._details.clear()
-            known = self._details[detail] = self._read(detail)
+            known = self._read(detail)
+            # Where no pod has a place, levels may be written still: those of a Topology that may be another one later.
+            if all(one.placement is None for one in known):
+                self._details[detail] = known
         return known
 
     def _read(self, detail: bytes) -> tuple[PodSetAssignment, ...]:
