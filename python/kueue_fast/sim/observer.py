@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+import msgspec
+
+from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.jobs import pod_names
 from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.lifecycle.admission import Decision
 from kueue_fast.model import conditions, times
@@ -108,7 +113,7 @@ class WorkloadObserver:
 def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
     """The row of a workload that was just created."""
     metadata, spec = workload.metadata, workload.spec
-    owner = next((each for each in metadata.owner_references or () if each.controller), None)
+    owner = owner_shown(metadata)
     return WorkloadRow(
         namespace=metadata.namespace or "",
         name=metadata.name,
@@ -119,6 +124,21 @@ def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
         priority_class=None if spec.priority_class_ref is None else spec.priority_class_ref.name,
         arrived_ns=now_ns,
     )
+
+
+def owner_shown(metadata: ObjectMeta) -> OwnerReference | None:
+    """The job that a workload is shown with: its controller, or what a group of pods belongs to.
+
+    A group of plain pods goes by the name of the group.
+    """
+    owners = metadata.owner_references or ()
+    controller = next((each for each in owners if each.controller), None)
+    if controller is not None or (metadata.annotations or {}).get(pod_names.IS_GROUP_WORKLOAD) is None:
+        return controller
+    above = next((each for each in owners if each.kind != Pod.KIND), None)
+    if above is not None or not owners:
+        return above
+    return msgspec.structs.replace(owners[0], name=metadata.name)
 
 
 def queued_since(workload: Workload, row: WorkloadRow) -> int:

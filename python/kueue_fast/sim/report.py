@@ -140,9 +140,12 @@ def headline(result: SimulationResult) -> str:
 
 
 def workload_table(result: SimulationResult) -> Table:
-    """One row a workload in the order of arrival."""
+    """One row a workload in the order of arrival; with the kinds of their jobs where not all are Jobs."""
+    several = {row.owner_kind for row in result.workloads} - {None, "Job"}
+    kind_column: list[tuple[str, Kind]] = [("Kind", NAME)] if several else []
     columns: list[tuple[str, Kind]] = [
         ("Workload", NAME),
+        *kind_column,
         ("Queue", NAME),
         ("Priority", NUMBER),
         ("Arrived", NUMBER),
@@ -159,6 +162,7 @@ def workload_table(result: SimulationResult) -> Table:
         add_row(
             table,
             row.key,
+            *((row.owner_kind or DASH,) if several else ()),
             row.queue or DASH,
             str(row.priority),
             since(result, row.arrived_ns),
