@@ -76,7 +76,8 @@ def reconcile(
             return [UpdateWorkloadStatus(changed, None)]
     if workload is not None and finish.is_finished(workload):
         released = without_finalizer(workload)
-        event = _finished(group, workload, now_ns)
+        # Pods that have ended got their event when the Workload was finished for them.
+        event = None if group.finished() is not None else _finished(group, workload, now_ns)
         return group.finalize() + ([] if released is None else [UpdateWorkload(released, event)])
     if workload is not None and workload.metadata.deletion_timestamp:
         released = without_finalizer(workload)

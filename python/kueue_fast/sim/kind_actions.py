@@ -63,9 +63,8 @@ class Actions:
                 self._cluster.update(pod)
                 self._tell(event)
             case DeletePod(pod, event):
-                self._write(pod)
                 self._tell(event)
-                self._cluster.delete(Pod.KIND, pod.metadata.namespace, pod.metadata.name)
+                self._delete_pod(pod)
             case RecordEvent(event):
                 self._record(event)
 
@@ -75,6 +74,13 @@ class Actions:
         if obj.status != stored.status:
             current: Any = self._cluster.get(obj.KIND, obj.metadata.namespace, obj.metadata.name)
             self._cluster.update_status(msgspec.structs.replace(current, status=obj.status))
+
+    def _delete_pod(self, pod: Pod) -> None:
+        """Nothing for one that is gone: workers go with their leader."""
+        namespace, name = pod.metadata.namespace, pod.metadata.name
+        if self._cluster.get(Pod.KIND, namespace, name) is not None:
+            self._write(pod)
+            self._cluster.delete(Pod.KIND, namespace, name)
 
     def _delete_workload(self, workload: Workload) -> None:
         namespace, name = workload.metadata.namespace, workload.metadata.name

@@ -86,6 +86,8 @@ class WorkloadObserver:
             row.evicting = eviction.eviction_of(workload) is not None
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)
+            if event.old is not None and reclaimed_of(event.old) != reclaimed_of(workload):
+                self._reclaimed(key, workload)
 
     def _reserved(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         admission = workload.status.admission if workload.status is not None else None
@@ -101,6 +103,13 @@ class WorkloadObserver:
             events.quota_reserved(row.namespace, row.name, admission.cluster_queue, waited, now)
         )
 
+    def _reclaimed(self, key: str, workload: Workload) -> None:
+        """Pods that are done with hold nothing more."""
+        admission = workload.status.admission if workload.status is not None else None
+        if admission is not None:
+            usage = assigned_usage(admission, reclaimed_of(workload))
+            self._recorder.resized(key, usage, self._clock.now)
+
     def _admitted(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         now = self._clock.now
         waited = now - (row.reserved_ns if row.reserved_ns is not None else now)
@@ -108,6 +117,12 @@ class WorkloadObserver:
         self._recorder.event(events.admitted(row.namespace, row.name, row.cluster_queue or "", waited, now))
         if row.owner_kind is None:
             self._runner.workload_admitted(workload)
+
+
+def reclaimed_of(workload: Workload) -> dict[str, int]:
+    """Pods whose quota is free again, by the name of their pod set."""
+    pods = (workload.status.reclaimable_pods if workload.status is not None else None) or ()
+    return {each.name: each.count for each in pods}
 
 
 def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
@@ -179,13 +194,18 @@ def decided_usage(decision: Decision) -> Mapping[tuple[str, str], int]:
     return usage
 
 
-def assigned_usage(admission: Admission) -> Mapping[tuple[str, str], int]:
-    """Amounts by (flavor, resource) of an admission that a manifest brought along."""
+def assigned_usage(
+    admission: Admission, reclaimed: Mapping[str, int] = {}
+) -> Mapping[tuple[str, str], int]:
+    """Amounts by (flavor, resource) of an admission as it is written, less `reclaimed` pods by pod set."""
     usage: dict[tuple[str, str], int] = {}
     for assignment in admission.pod_set_assignments or ():
         flavors = assignment.flavors or {}
+        count = assignment.count or 0
+        kept = max(count - reclaimed.get(assignment.name, 0), 0)
         for resource, quantity in (assignment.resource_usage or {}).items():
             if resource in flavors:
                 pair = flavors[resource], resource
-                usage[pair] = usage.get(pair, 0) + request_value(resource, quantity)
+                amount = request_value(resource, quantity)
+                usage[pair] = usage.get(pair, 0) + (amount // count * kept if kept < count else amount)
     return usage

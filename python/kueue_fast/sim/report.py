@@ -180,13 +180,14 @@ def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
     if row.state is State.FINISHED:
         when = since(result, row.finished_ns)
         return Text(f"{when} failed", style="red") if row.outcome is Outcome.FAILED else Text(when)
+    if row.state is State.DELETED:
+        return Text(f"{since(result, row.finished_ns)} deleted", style="dim")
     if row.evicting:
         return Text("stopping", style="magenta")
     words = {
         State.RUNNING: ("running", "green"),
         State.RESERVED: ("reserved", "cyan"),
         State.PENDING: ("pending", "yellow"),
-        State.DELETED: ("deleted", "dim"),
     }
     word, style = words[row.state]
     return Text(word, style=style)
