@@ -5,7 +5,7 @@ from __future__ import annotations
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.cluster.memory import MemoryCluster
-from kueue_fast.jobs.ancestors import managed_ancestor
+from kueue_fast.jobs.ancestors import AncestorError, managed_ancestor
 from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.settings import JobSettings
 
@@ -21,14 +21,20 @@ class Ancestors:
         self._settings = settings
 
     def of(self, metadata: ObjectMeta) -> ObjectMeta | None:
-        """Metadata of that job, None if there is none. Raises AncestorError."""
+        """Metadata of that job, None if there is none.
+
+        None too where the way up leads to an object that is not there: manifests of a live cluster may leave it out.
+        """
         if not metadata.owner_references:
             return None
-        found = managed_ancestor(metadata, self._registry, self._settings, self._read)
+        try:
+            found = managed_ancestor(metadata, self._registry, self._settings, self._read)
+        except AncestorError:
+            return None
         return None if found is None else found[1]
 
     def has_one(self, metadata: ObjectMeta) -> bool:
-        """Whether there is one. Raises AncestorError."""
+        """Whether there is one."""
         return self.of(metadata) is not None
 
     def _read(self, owner: OwnerReference, namespace: str) -> ObjectMeta | None:

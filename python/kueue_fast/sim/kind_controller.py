@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
@@ -13,7 +13,7 @@ from kueue_fast.jobs import reconciler
 from kueue_fast.jobs.children import hold_child
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
-from kueue_fast.jobs.roles import RoleIntegration
+from kueue_fast.jobs.roles import Role
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors, workloads_of
@@ -21,10 +21,18 @@ from kueue_fast.sim.kind_later import Later
 from kueue_fast.sim.kind_made_pods import MadePods, placed_pods
 from kueue_fast.sim.kind_runner import KindRunner
 
-__all__ = ["KindController"]
+__all__ = ["KindController", "PlayedKind"]
 
 # Their pods are those of a RayCluster, which makes them itself.
 RAY_KINDS = (RayCluster.KIND, RayJob.KIND, RayService.KIND)
+
+
+class PlayedKind(Integration[Any], Protocol):
+    """An integration whose pod sets are roles of a job."""
+
+    def roles(self, job: Any) -> list[Role]:
+        """The roles, in the order of the pod sets. Raises InputError for a job that makes none."""
+        ...
 
 
 class KindController:
@@ -34,7 +42,7 @@ class KindController:
         self,
         cluster: MemoryCluster,
         clock: VirtualClock,
-        integrations: dict[str, RoleIntegration[Any]],
+        integrations: dict[str, PlayedKind],
         view: View,
         ancestors: Ancestors,
         runner: KindRunner,
@@ -54,7 +62,7 @@ class KindController:
             cluster.watch(kind, partial(self.on_job, integration))
         cluster.watch(Workload.KIND, self.on_workload)
 
-    def on_job(self, integration: RoleIntegration[Any], event: WatchEvent) -> None:
+    def on_job(self, integration: PlayedKind, event: WatchEvent) -> None:
         """A job changed: play its run, then take the next step."""
         job: Any = event.object
         uid = job.metadata.uid or ""
@@ -83,7 +91,7 @@ class KindController:
             if job is not None and integration is not None:
                 self._reconcile(job, integration)
 
-    def _start(self, job: Any, integration: RoleIntegration[Any]) -> None:
+    def _start(self, job: Any, integration: PlayedKind) -> None:
         self._runner.started(job, integration.roles(job))
         workload = next(iter(workloads_of(self._cluster, job.metadata)), None)
         if workload is not None and job.KIND not in RAY_KINDS:

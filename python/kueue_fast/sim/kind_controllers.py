@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -24,7 +24,7 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors
-from kueue_fast.sim.kind_controller import KindController
+from kueue_fast.sim.kind_controller import KindController, PlayedKind
 from kueue_fast.sim.kind_deployment import DeploymentController
 from kueue_fast.sim.kind_leader_worker_set import LeaderWorkerSetController
 from kueue_fast.sim.kind_lifetimes import Lifetimes, Orphans, schedule_scaling
@@ -45,7 +45,8 @@ __all__ = ["KindControllers"]
 class KindControllers:
     """Registers them after the reconciler of Jobs, which is also their `view`.
 
-    `manifest_of(kind, namespace, name)` gives the manifest of an object of the input.
+    `manifest_of(kind, namespace, name)` gives the manifest of an object of the input. Where it has Jobs and Workloads
+    alone, nothing is `wanted`: nobody listens then.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class KindControllers:
         manifest_of: Callable[[str, str, str], Manifest | None],
         facts: Callable[[str, str, str], SimulationFacts],
         record: Callable[[Event], None],
+        *,
+        wanted: bool,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
@@ -67,6 +70,16 @@ class KindControllers:
         self._ancestors = ancestors
         self._view = view
         self._manifest_of = manifest_of
+        if wanted:
+            self._register(placements, facts, record)
+
+    def _register(
+        self,
+        placements: PlacementIndex,
+        facts: Callable[[str, str, str], SimulationFacts],
+        record: Callable[[Event], None],
+    ) -> None:
+        cluster, clock, view, ancestors = self._cluster, self._clock, self._view, self._ancestors
         actions = Actions(cluster, record)
         pods = MadePods(cluster)
         integrations = {each.KIND: found for each in PLAYED if (found := self._played(each)) is not None}
@@ -78,7 +91,7 @@ class KindControllers:
         StatefulSetController(around)
         LeaderWorkerSetController(around)
         PodRuns(cluster, clock, placements, facts, self._fresh_pod)
-        PodJobs(cluster, clock, registry, view, actions)
+        PodJobs(cluster, clock, self._registry, view, actions)
         Lifetimes(cluster, clock, facts)
         Orphans(cluster)
 
@@ -129,9 +142,9 @@ class KindControllers:
         found = None if manifest is None else self._stored(manifest.object)
         return found if isinstance(found, Pod) else None
 
-    def _played(self, kind: type[KubernetesObject]) -> RoleIntegration[Any] | None:
-        found = self._registry.find(kind.API_VERSION, kind.KIND)
-        return found if isinstance(found, RoleIntegration) else None
+    def _played(self, kind: type[KubernetesObject]) -> PlayedKind | None:
+        found: object = self._registry.find(kind.API_VERSION, kind.KIND)
+        return cast(PlayedKind, found) if isinstance(found, RoleIntegration) else None
 
 
 def _in_default_queue(obj: Any) -> Any:

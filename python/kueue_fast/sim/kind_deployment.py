@@ -60,10 +60,11 @@ class DeploymentController(ServingController):
                 spec = msgspec.structs.replace(each.spec, replicas=replicas)
                 scaled: ReplicaSet = self._cluster.update(msgspec.structs.replace(each, spec=spec))
                 return scaled
-        name = f"{job.metadata.name}-{suffix(job.spec.template.spec, job.spec.template.metadata)}"
+        template = job.spec.template
+        name = f"{job.metadata.name}-{suffix(bytes(template.spec), bytes(template.metadata))}"
         metadata = ObjectMeta(
             name=name, namespace=job.metadata.namespace, owner_references=[controlled_by(job)]
         )
-        spec = ReplicaSetSpec(template=job.spec.template, replicas=replicas)
+        spec = ReplicaSetSpec(template=template, replicas=replicas)
         made: ReplicaSet = self._cluster.create(ReplicaSet(metadata=metadata, spec=spec))
         return made

@@ -75,17 +75,21 @@ def _not_played(obj: KubernetesObject, settings: JobSettings) -> list[InputError
 
 
 def _resized(job: StatefulSet, manifest: Manifest) -> list[InputError]:
-    """A StatefulSet of Kueue's goes to none and comes back, and changes in no other way. Source: JS-396."""
-    before = replicas(job)
+    """A StatefulSet of Kueue's goes to none and comes back, and changes in no other way. Source: JS-396.
+
+    Its Workload stays as large as it was made: of more pods Kueue would delete the last ones again and again.
+    """
+    path = f'$.metadata.annotations["{REPLICAS}"]'
+    before = first = replicas(job)
     for _, after in manifest.facts.replicas_at:
+        what = f"goes from {before} to {after} replicas"
         if before and after and before != after:
-            return [
-                InputError(
-                    f"goes from {before} to {after} replicas",
-                    field=f'$.metadata.annotations["{REPLICAS}"]',
-                    expected="0 between two sizes: Kueue refuses any other change of a StatefulSet",
-                )
-            ]
+            expected = "0 between two sizes: Kueue refuses any other change of a StatefulSet"
+            return [InputError(what, field=path, expected=expected)]
+        first = first or after
+        if after > first:
+            expected = f"at most {first}: its Workload keeps its size"
+            return [InputError(what, field=path, expected=expected)]
         before = after
     return []
 

@@ -28,7 +28,7 @@ class PodsOfOneTemplate(NamedTuple):
 
     prefix: str
     template: PodTemplateSpec
-    count: int
+    pods: int
     indexes: IndexLabels
 
 
@@ -62,7 +62,7 @@ class MadePods:
         for group in groups:
             template = opened(group.template)
             offset = parse_int32(annotations_of(group.template).get(POD_INDEX_OFFSET, "0")) or 0
-            for number in range(group.count):
+            for number in range(group.pods):
                 labels = index_labels(group, number, offset)
                 self._make(owner, kept, _Slot(f"{group.prefix}-{number}", template, labels))
 
@@ -107,7 +107,7 @@ def index_labels(group: PodsOfOneTemplate, number: int, offset: int) -> dict[str
     indexes, labels = group.indexes, {}
     index = number + offset
     if indexes.sub_group is not None and indexes.sub_group_count:
-        size = max(group.count // indexes.sub_group_count, 1)
+        size = max(group.pods // indexes.sub_group_count, 1)
         labels[indexes.sub_group] = str(number // size)
         index = number % size
     if indexes.pod is not None:

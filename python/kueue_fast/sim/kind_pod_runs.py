@@ -80,9 +80,7 @@ class PodRuns:
         if key not in self._ends:
             run_time = self._facts_of(key).run_time_ns
             self._ends[key] = (
-                None
-                if run_time is None
-                else self._clock.schedule(self._clock.now + run_time, self._end, key)
+                None if run_time is None else self._clock.schedule(self._clock.now + run_time, self._end, key)
             )
 
     def _stop(self, key: Key, pod: Pod) -> None:

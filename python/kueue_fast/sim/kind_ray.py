@@ -108,7 +108,7 @@ class RayOperator:
             self._cluster.create(RayCluster(metadata=metadata, spec=released))
 
     def _of(self, owner: KubernetesObject, kind: str) -> list[Any]:
-        return [each for each in self._cluster.dependents(owner.metadata.uid or "") if each.KIND == kind]
+        return [each for each in self._cluster.dependents(owner.metadata.uid or "") if kind == each.KIND]
 
     def _current(self, event: WatchEvent) -> Any:
         """The object as it is by now, None if it is gone or goes."""
@@ -148,4 +148,6 @@ def _submitter(job: RayJob) -> Job:
         owner_references=[controlled_by(job)],
     )
     template = submitter_template(job)
-    return Job(metadata=metadata, spec=JobSpec(template=template, parallelism=1, completions=1, backoff_limit=2))
+    return Job(
+        metadata=metadata, spec=JobSpec(template=template, parallelism=1, completions=1, backoff_limit=2)
+    )

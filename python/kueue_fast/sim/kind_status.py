@@ -92,8 +92,8 @@ def running(job: KubernetesObject, roles: Sequence[Role], now_ns: int) -> Any:
                 executor_state=executors,
             )
         case AppWrapper():
-            known = _conditions(job, now_ns, QuotaReserved=True, ResourcesDeployed=True, PodsReady=True)
-            return _with(job, AppWrapperStatus(), phase="Running", conditions=known)
+            deployed = _conditions(job, now_ns, QuotaReserved=True, ResourcesDeployed=True, PodsReady=True)
+            return _with(job, AppWrapperStatus(), phase="Running", conditions=deployed)
     raise TypeError(f"no kind that is played: {job.KIND}")
 
 
@@ -140,7 +140,9 @@ def ended(job: KubernetesObject, now_ns: int, *, success: bool) -> Any:
             done = _inactive(job, succeeded=success)
             complete = "Completed" if isinstance(job, JobSet) else "Complete"
             known = _conditions(job, now_ns, words, **{complete if success else "Failed": True})
-            return msgspec.structs.replace(done, status=msgspec.structs.replace(done.status, conditions=known))
+            return msgspec.structs.replace(
+                done, status=msgspec.structs.replace(done.status, conditions=known)
+            )
         case TrainingJob():
             outcome = {"Running": False, "Succeeded" if success else "Failed": True}
             known = _conditions(job, now_ns, words, **outcome)
@@ -194,9 +196,7 @@ def _cluster_name(job: KubernetesObject) -> str:
     return f"{job.metadata.name}-{suffix(job.metadata.uid, job.metadata.generation)}"
 
 
-def _conditions(
-    job: Any, now_ns: int, message: str = DONE_WORDS, **wanted: bool
-) -> list[Condition]:
+def _conditions(job: Any, now_ns: int, message: str = DONE_WORDS, **wanted: bool) -> list[Condition]:
     """The conditions of the job with these set."""
     known = (job.status.conditions if job.status is not None else None) or ()
     kept = [each for each in known if each.type not in wanted]

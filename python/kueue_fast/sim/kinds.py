@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kueue_fast.api.appwrapper import AppWrapper
 from kueue_fast.api.apps import Deployment, ReplicaSet, StatefulSet
+from kueue_fast.api.appwrapper import AppWrapper
 from kueue_fast.api.batch import Job
+from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.core import Pod
 from kueue_fast.api.jobset import JobSet
 from kueue_fast.api.kubeflow import JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
@@ -18,7 +19,6 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.ray import RayCluster, RayJob, RayService
 from kueue_fast.api.spark import SparkApplication
 from kueue_fast.api.trainer import ClusterTrainingRuntime, TrainingRuntime, TrainingRuntimeSpec, TrainJob
-from kueue_fast.api.configuration import Configuration
 from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.model.features import FeatureGates

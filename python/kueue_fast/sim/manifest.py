@@ -217,7 +217,9 @@ def _arrival(text: str) -> dict[str, int]:
 def _step(text: str) -> tuple[Moment, int]:
     when, separator, count = text.rpartition("=")
     if not separator or not count.isascii() or not count.isdigit() or len(count) > 6:
-        raise _Wrong(f"is {text[:60]!r}", "a time and a number of replicas such as 10m=4, with commas between them")
+        raise _Wrong(
+            f"is {text[:60]!r}", "a time and a number of replicas such as 10m=4, with commas between them"
+        )
     return _moment(when), int(count)
 
 

@@ -194,9 +194,7 @@ def decided_usage(decision: Decision) -> Mapping[tuple[str, str], int]:
     return usage
 
 
-def assigned_usage(
-    admission: Admission, reclaimed: Mapping[str, int] = {}
-) -> Mapping[tuple[str, str], int]:
+def assigned_usage(admission: Admission, reclaimed: Mapping[str, int] = {}) -> Mapping[tuple[str, str], int]:
     """Amounts by (flavor, resource) of an admission as it is written, less `reclaimed` pods by pod set."""
     usage: dict[tuple[str, str], int] = {}
     for assignment in admission.pod_set_assignments or ():

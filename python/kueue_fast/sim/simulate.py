@@ -108,9 +108,7 @@ class Simulation:
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
         registry = registry_of(settings, self.cluster.get)
         ancestors = Ancestors(self.cluster, registry, settings)
-        jobs = JobController(
-            self.cluster, self.clock, settings, self._runner, self.recorder.event, ancestors
-        )
+        jobs = JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event, ancestors)
         self._pods = PlacedPods(
             self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
         )
@@ -124,6 +122,7 @@ class Simulation:
             lambda *key: self._by_key.get(key),
             self._facts,
             self.recorder.event,
+            wanted=any(each.object.KIND != Job.KIND and is_played(each.object) for each in manifests),
         )
         self.cycles = 0
         self._last_activity = start
