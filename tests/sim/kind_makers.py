@@ -67,7 +67,9 @@ def ray_job(workers: int = 2, pods: dict[str, Any] | None = None, **more: Any) -
     return made("ray.io/v1", "RayJob", spec, **{"run_time": "10m", **more})
 
 
-def replicated(name: str, replicas: int, pods: dict[str, Any] | None = None, **simulated: str) -> dict[str, Any]:
+def replicated(
+    name: str, replicas: int, pods: dict[str, Any] | None = None, **simulated: str
+) -> dict[str, Any]:
     """A replicated job of two pods each."""
     said = {f"{PREFIX}{key.replace('_', '-')}": value for key, value in simulated.items()}
     spec = {"parallelism": 2, "completions": 2, "template": pods or template()}

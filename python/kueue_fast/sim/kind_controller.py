@@ -92,6 +92,8 @@ class KindController:
                 self._reconcile(job, integration)
 
     def _start(self, job: Any, integration: PlayedKind) -> None:
+        if integration.skip(job, self._view.settings):
+            return
         self._runner.started(job, integration.roles(job))
         workload = next(iter(workloads_of(self._cluster, job.metadata)), None)
         if workload is not None and job.KIND not in RAY_KINDS:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from kueue_fast.api.core import Pod
+from kueue_fast.api.core import Pod, PodStatus
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.jobs import names, pod_names
@@ -126,6 +126,8 @@ class KindControllers:
         return made
 
     def _stored_pod(self, pod: Pod, integration: Pods) -> Pod:
+        if pod.status is None:
+            pod = msgspec.structs.replace(pod, status=PodStatus(phase="Pending"))
         by_parent = pod_names.SUSPENDING_PARENT in (pod.metadata.annotations or {})
         if self._registry.implicit(integration.framework) and not by_parent:
             return pod

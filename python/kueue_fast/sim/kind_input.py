@@ -9,6 +9,7 @@ from kueue_fast.api.apps import StatefulSet
 from kueue_fast.api.core import Pod, PriorityClass
 from kueue_fast.api.kueue import WorkloadPriorityClass
 from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.api.ray import RayJob
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.deployment import Deployments
@@ -102,6 +103,8 @@ def _priority(obj: Any, integration: Kind, settings: JobSettings, classes: Class
             pod_sets = [single_pod_set(obj, settings)]
         elif isinstance(integration, Deployments):
             pod_sets = []
+        elif isinstance(obj, RayJob) and obj.spec.cluster_selector:
+            return []  # It runs in a cluster that is there, and is not Kueue's.
         else:
             pod_sets = integration.pod_sets(obj, settings)  # type: ignore[union-attr]
             own_class = integration.priority_class(obj) if hasattr(integration, "priority_class") else None
