@@ -134,8 +134,8 @@ BAD: dict[str, tuple[str, str, str]] = {
     ),
     "a kind that comes later": (
         "in.yaml",
-        "apiVersion: ray.io/v1\nkind: RayJob\n",
-        "kind RayJob (ray.io/v1) is not supported yet",
+        "apiVersion: batch/v1\nkind: CronJob\n",
+        "kind CronJob (batch/v1) is not supported yet",
     ),
     "a quantity that is none": (
         "in.yaml",

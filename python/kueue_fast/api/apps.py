@@ -46,3 +46,18 @@ class Deployment(KubernetesObject, kw_only=True):
 
     spec: DeploymentSpec
     status: DeploymentStatus | None = None
+
+
+class ReplicaSetSpec(Wire, kw_only=True):
+    template: PodTemplateSpec
+    replicas: Int32 | None = 1
+
+
+class ReplicaSet(KubernetesObject, kw_only=True):
+    """Stands between the pods of a Deployment and it; no kind that is read from manifests."""
+
+    API_VERSION: ClassVar[str] = "apps/v1"
+    KIND: ClassVar[str] = "ReplicaSet"
+    NAMESPACED: ClassVar[bool] = True
+
+    spec: ReplicaSetSpec

@@ -35,6 +35,7 @@ from kueue_fast.jobs.reconciler import (
     without_finalizer,
 )
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import is_managed, label_of_uid, new_workload, owned_by_job, priority_of
 from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.lifecycle.events import Event
@@ -75,7 +76,8 @@ def reconcile(
             return [UpdateWorkloadStatus(changed, None)]
     if workload is not None and finish.is_finished(workload):
         released = without_finalizer(workload)
-        event = _finished(group, workload, now_ns)
+        # Pods that have ended got their event when the Workload was finished for them.
+        event = None if group.finished() is not None else _finished(group, workload, now_ns)
         return group.finalize() + ([] if released is None else [UpdateWorkload(released, event)])
     if workload is not None and workload.metadata.deletion_timestamp:
         released = without_finalizer(workload)
@@ -99,13 +101,18 @@ def reconcile(
 
 
 def _hold_or_create(group: PodGroup, view: View, now_ns: int) -> list[GroupAction]:
-    """Pods without Workload: those that run are stopped, and those that wait get one. Source: JS-135, JS-140."""
+    """Pods without Workload: those that run are stopped, and those that wait get one, or wait for one that was named.
+
+    Source: JS-135, JS-140, JS-141.
+    """
     settings = view.settings
     if not group.suspended():
         return group.stop(NO_MATCHING_WORKLOAD, "missing workload", now_ns)
     if group.active(settings, now_ns):
         return []
     if group.is_group:
+        if prebuilt_name(group.first.metadata, settings):
+            return []
         return compose(group, settings, view.workload_classes, view.pod_classes, now_ns).actions
     metadata = group.first.metadata
     pod_sets = group.pod_sets(settings)

@@ -57,6 +57,11 @@ class Registry:
         self._listed = frozenset(settings.frameworks)
         self._external = frozenset(map(_external_kind, settings.external_frameworks))
 
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        """Names of all frameworks that are known, on or off."""
+        return tuple(self._kinds)
+
     def find(self, api_version: str, kind: str) -> Kind | None:
         """The integration of a kind, on or off; None for a kind that is not a job to Kueue."""
         return self._by_kind.get((api_version, kind))

@@ -35,6 +35,7 @@ from kueue_fast.lifecycle.slices import pod_counts
 from kueue_fast.lifecycle.status import Reasons, sync_admitted, timestamp, with_status, writable_status
 from kueue_fast.model import conditions
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.kind_ancestors import Ancestors, owner_lives
 from kueue_fast.sim.runner import PodRunner
 
 __all__ = ["SYSTEM_PRIORITY_CLASSES", "AdmissionCheckController", "JobController", "WorkloadController"]
@@ -74,7 +75,7 @@ class WorkloadController:
         if (
             conditions.is_true(known, conditions.EVICTED)
             and conditions.is_true(known, conditions.QUOTA_RESERVED)
-            and job_of(self._cluster, workload) is None
+            and not owner_lives(self._cluster, workload.metadata)
         ):
             self._runner.workload_stopping(workload)
         cluster_queue = self._cluster_queue_of(workload)
@@ -140,12 +141,14 @@ class JobController:
         settings: JobSettings,
         runner: PodRunner,
         record: Callable[[Event], None],
+        ancestors: Ancestors,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._settings = settings
         self._runner = runner
         self._record = record
+        self._ancestors = ancestors
         self._workload_classes: dict[str, WorkloadPriorityClass] = {}
         self._pod_classes: dict[str, PriorityClass] = {}
         cluster.watch(WorkloadPriorityClass.KIND, self.on_priority_class)
@@ -210,7 +213,7 @@ class JobController:
 
     def _reconcile(self, metadata: ObjectMeta) -> None:
         job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
-        if job is None:
+        if job is None or self._ancestors.has_one(job.metadata):
             return
         workloads = self._workloads_of(job)
         action: reconciler.Action | None

@@ -8,15 +8,17 @@ from typing import Final
 import msgspec
 
 from kueue_fast.api.batch import Job
-from kueue_fast.api.core import Pod, PriorityClass
+from kueue_fast.api.core import PriorityClass
 from kueue_fast.api.kueue import Workload, WorkloadPriorityClass
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.job import BatchJob, is_elastic
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import max_execution_time, priority_of, queue_name
-from kueue_fast.model.validation import FieldError
+from kueue_fast.sim.arrivals import identity
 from kueue_fast.sim.controllers import SYSTEM_PRIORITY_CLASSES
+from kueue_fast.sim.kind_input import check_kind, refused
+from kueue_fast.sim.kinds import SERVING, is_played, registry_of
 from kueue_fast.sim.manifest import RESIZE, ErrorCollector, Manifest, describe
 from kueue_fast.sim.resizes import resized
 
@@ -38,14 +40,13 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
     pod_classes.update(
         {each.metadata.name: each for each in objects(manifests) if isinstance(each, PriorityClass)}
     )
+    by_key = {identity(manifest.object): manifest.object for manifest in manifests}
+    registry = registry_of(settings, lambda *key: by_key.get(key))
     for manifest in manifests:
         obj = manifest.object
         found: list[InputError] = []
         if isinstance(obj, Workload):
             found = overrun(manifest, obj.spec.maximum_execution_time_seconds)
-        elif isinstance(obj, Pod):
-            if queue_name(obj.metadata):
-                found = [not_yet("Pods that Kueue manages", names.QUEUE_NAME_LABEL)]
         elif isinstance(obj, Job):
             found = [refused(wrong) for wrong in integration.validate(obj, settings)]
             found += unsupported(obj, settings, integration)
@@ -60,15 +61,13 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
                     priority_of(obj.metadata, pod_sets, workload_classes, pod_classes)
                 except InputError as missing:
                     found.append(missing)
+        elif is_played(obj):
+            found = check_kind(manifest, registry, settings, (workload_classes, pod_classes))
+            if obj.KIND not in SERVING and queue_name(obj.metadata):
+                found += overrun(manifest, max_execution_time(obj.metadata))
         for error in found:
             errors.add(error.located(file=manifest.place, object=describe(obj)))
     errors.raise_if_any()
-
-
-def refused(wrong: FieldError) -> InputError:
-    """What a webhook refuses, with the path in the decoder's form."""
-    value = "" if wrong.value is None else f": {wrong.value!r}"
-    return InputError(f"{wrong.type}{value}", field=f"$.{wrong.path}", expected=wrong.message)
 
 
 def objects(manifests: Iterable[Manifest]) -> Iterable[object]:

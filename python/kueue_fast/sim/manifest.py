@@ -22,6 +22,7 @@ __all__ = [
     "GRACE_PERIOD",
     "NO_FACTS",
     "RECOVERS_AT",
+    "REPLICAS",
     "RESIZE",
     "RUN_TIME",
     "ErrorCollector",
@@ -33,6 +34,7 @@ __all__ = [
     "describe",
     "problem_words",
     "read_facts",
+    "run_time_of",
 ]
 
 PREFIX: Final = "sim.kueue-fast.dev/"
@@ -50,14 +52,36 @@ RECOVERS_AT: Final = PREFIX + "recovers-at"
 """When a node is ready again: times as for the arrival, with commas between them."""
 RESIZE: Final = PREFIX + "resize"
 """When an elastic Job gets another parallelism: `10m=8, 30m=3`, times as for the arrival."""
+REPLICAS: Final = PREFIX + "replicas"
+"""When a kind that serves is scaled, and to what: `10m=4,30m=2`, times as for the arrival."""
 
 _DURATION: Final = "a duration such as 90s, 5m or 1h30m"
-_STOPPABLE: Final = ("Job", "Workload")
+_STOPPABLE: Final = (
+    "Job",
+    "Workload",
+    "AppWrapper",
+    "JAXJob",
+    "JobSet",
+    "MPIJob",
+    "PaddleJob",
+    "PyTorchJob",
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "SparkApplication",
+    "TFJob",
+    "TrainJob",
+    "XGBoostJob",
+    "Pod",
+)
+_SCALABLE: Final = ("Deployment", "LeaderWorkerSet", "StatefulSet")
+_ENDLESS: Final = ("RayCluster", "RayService")
 # Annotation -> the kinds on which it means something.
 _KINDS: Final[dict[str, tuple[str, ...]]] = {
-    RUN_TIME: (*_STOPPABLE, "Pod"),
+    RUN_TIME: (*_STOPPABLE, *_SCALABLE),
     GRACE_PERIOD: _STOPPABLE,
-    FAILURE: (*_STOPPABLE, "Pod"),
+    FAILURE: tuple(kind for kind in _STOPPABLE if kind not in _ENDLESS),
+    REPLICAS: _SCALABLE,
     FAILS_AT: ("Node",),
     RECOVERS_AT: ("Node",),
     RESIZE: ("Job",),
@@ -81,7 +105,7 @@ class SimulationFacts:
     """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
 
     An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970. A node changes at `fails_at`
-    and `recovers_at`; a job gets another parallelism at each of `resizes`.
+    and `recovers_at`; an elastic job gets another parallelism at `resizes`, what serves is scaled at `replicas_at`.
     """
 
     arrival_ns: int | None = None
@@ -92,6 +116,7 @@ class SimulationFacts:
     fails_at: tuple[Moment, ...] = ()
     recovers_at: tuple[Moment, ...] = ()
     resizes: tuple[tuple[Moment, int], ...] = ()
+    replicas_at: tuple[tuple[Moment, int], ...] = ()
 
 
 NO_FACTS: Final = SimulationFacts()
@@ -130,7 +155,7 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
     named = {name: value for name, value in (annotations or {}).items() if name.startswith(PREFIX)}
     if not named:
         return NO_FACTS, []
-    facts: dict[str, int | bool | tuple[Moment, ...] | tuple[tuple[Moment, int], ...] | None] = {}
+    facts: dict[str, int | bool | tuple[object, ...] | None] = {}
     errors = []
     for name, value in named.items():
         try:
@@ -148,6 +173,8 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
                 facts[field_name] = tuple(_moment(part.strip()) for part in value.split(","))
             elif name == RESIZE:
                 facts["resizes"] = tuple(_resize(part.strip()) for part in value.split(","))
+            elif name == REPLICAS:
+                facts["replicas_at"] = tuple(_step(part.strip()) for part in value.split(","))
             elif name == GRACE_PERIOD:
                 facts["grace_period_ns"] = _duration(value, _DURATION)
             elif value not in ("true", "false"):
@@ -158,6 +185,17 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
             field_path = f'$.metadata.annotations["{name}"]'
             errors.append(InputError(wrong.message, field=field_path, expected=wrong.expected))
     return SimulationFacts(**facts), errors  # type: ignore[arg-type]
+
+
+def run_time_of(annotations: Mapping[str, str] | None) -> int | None:
+    """The run time that annotations below the object's own say, in ns; None without one, or if it is no duration."""
+    text = (annotations or {}).get(RUN_TIME)
+    if text is None:
+        return None
+    try:
+        return max(parse_duration(text), 0)
+    except ValueError:
+        return None
 
 
 class _Wrong(Exception):
@@ -192,6 +230,15 @@ def _resize(text: str) -> tuple[Moment, int]:
 def _arrival(text: str) -> dict[str, int]:
     moment = _moment(text)
     return {"arrival_time_ns" if moment.absolute else "arrival_ns": moment.ns}
+
+
+def _step(text: str) -> tuple[Moment, int]:
+    when, separator, count = text.rpartition("=")
+    if not separator or not count.isascii() or not count.isdigit() or len(count) > 6:
+        raise _Wrong(
+            f"is {text[:60]!r}", "a time and a number of replicas such as 10m=4, with commas between them"
+        )
+    return _moment(when), int(count)
 
 
 def _moment(text: str) -> Moment:

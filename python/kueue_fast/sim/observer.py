@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
+import msgspec
+
+from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.jobs import pod_names
 from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.lifecycle.admission import Decision
 from kueue_fast.lifecycle.pods import slice_name
@@ -95,6 +100,8 @@ class WorkloadObserver:
             row.evicting = eviction.eviction_of(workload) is not None
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)
+            if event.old is not None and reclaimed_of(event.old) != reclaimed_of(workload):
+                self._reclaimed(key, workload)
 
     def _resized(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         """A slice asks for another number of pods: one that holds quota for fewer, and so it holds less."""
@@ -119,6 +126,13 @@ class WorkloadObserver:
             events.quota_reserved(row.namespace, row.name, admission.cluster_queue, waited, now)
         )
 
+    def _reclaimed(self, key: str, workload: Workload) -> None:
+        """Pods that are done with hold nothing more."""
+        admission = workload.status.admission if workload.status is not None else None
+        if admission is not None:
+            usage = assigned_usage(admission, reclaimed=reclaimed_of(workload))
+            self._recorder.resized(key, usage, self._clock.now)
+
     def _admitted(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         now = self._clock.now
         waited = now - (row.reserved_ns if row.reserved_ns is not None else now)
@@ -128,10 +142,16 @@ class WorkloadObserver:
             self._runner.workload_admitted(workload)
 
 
+def reclaimed_of(workload: Workload) -> dict[str, int]:
+    """Pods whose quota is free again, by the name of their pod set."""
+    pods = (workload.status.reclaimable_pods if workload.status is not None else None) or ()
+    return {each.name: each.count for each in pods}
+
+
 def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
     """The row of a workload that was just created."""
     metadata, spec = workload.metadata, workload.spec
-    owner = next((each for each in metadata.owner_references or () if each.controller), None)
+    owner = owner_shown(metadata)
     part = None
     # With the gate off a Workload has the annotation only if its manifest brought it along.
     if owner is not None and is_elastic(metadata.annotations, slices=True):
@@ -152,6 +172,21 @@ def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
 def pods_of(workload: Workload) -> int:
     """Pods that a Workload asks for."""
     return sum(pod_set.count for pod_set in workload.spec.pod_sets or ())
+
+
+def owner_shown(metadata: ObjectMeta) -> OwnerReference | None:
+    """The job that a workload is shown with: its controller, or what a group of pods belongs to.
+
+    A group of plain pods goes by the name of the group.
+    """
+    owners = metadata.owner_references or ()
+    controller = next((each for each in owners if each.controller), None)
+    if controller is not None or (metadata.annotations or {}).get(pod_names.IS_GROUP_WORKLOAD) is None:
+        return controller
+    above = next((each for each in owners if each.kind != Pod.KIND), None)
+    if above is not None or not owners:
+        return above
+    return msgspec.structs.replace(owners[0], name=metadata.name)
 
 
 def queued_since(workload: Workload, row: WorkloadRow) -> int:
@@ -192,12 +227,14 @@ def decided_usage(decision: Decision) -> Mapping[tuple[str, str], int]:
 
 
 def assigned_usage(
-    admission: Admission, counts: Mapping[str, int] = NO_COUNTS
+    admission: Admission,
+    counts: Mapping[str, int] = NO_COUNTS,
+    reclaimed: Mapping[str, int] = NO_COUNTS,
 ) -> Mapping[tuple[str, str], int]:
     """Amounts by (flavor, resource) of an admission as it is stored.
 
-    `counts` are the pods by pod set that are left of those admitted: the amount of one pod, cut to a whole number,
-    counts for each. Source: JS-500.
+    `counts` are the pods by pod set that are left of those admitted, `reclaimed` those that are done: the amount of
+    one pod, cut to a whole number, counts for each that is left. Source: JS-500.
     """
     usage: dict[tuple[str, str], int] = {}
     for assignment in admission.pod_set_assignments or ():
@@ -206,7 +243,9 @@ def assigned_usage(
             if resource in flavors:
                 pair = flavors[resource], resource
                 amount = request_value(resource, quantity)
-                if assignment.count and counts.get(assignment.name, assignment.count) < assignment.count:
-                    amount = amount // assignment.count * counts[assignment.name]
-                usage[pair] = usage.get(pair, 0) + amount
+                count = assignment.count or 0
+                kept = max(
+                    min(counts.get(assignment.name, count), count) - reclaimed.get(assignment.name, 0), 0
+                )
+                usage[pair] = usage.get(pair, 0) + (amount // count * kept if kept < count else amount)
     return usage

@@ -23,11 +23,13 @@ from kueue_fast.api.kueue import (
 )
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.engine import Engine, QueueState
+from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.workload import queue_name
 from kueue_fast.lifecycle import admission, checks, queues
 from kueue_fast.lifecycle.queues import Activity, QueueCounts
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import conditions, quantities, times
+from kueue_fast.sim.kinds import JOB_KINDS
 from kueue_fast.sim.recorder import Meter, Recorder
 from kueue_fast.sim.result import FlavorRow, QueueRow, ResourceUse, SimulationResult, State, WorkloadRow
 from kueue_fast.sim.topology_result import TopologyRow
@@ -336,9 +338,10 @@ def notes(run: FinishedRun) -> list[str]:
     """What a reader should know that stands in no table."""
     lines = []
     jobs = [
-        f"{job.metadata.namespace}/{job.metadata.name}"
-        for job in run.cluster.list(Job.KIND)
-        if not queue_name(job.metadata)
+        f"{'' if kind == Job.KIND else kind + ' '}{job.metadata.namespace}/{job.metadata.name}"
+        for kind in (Job.KIND, *sorted(JOB_KINDS - {Job.KIND}))
+        for job in run.cluster.list(kind)
+        if not queue_name(job.metadata) and controller_of(job.metadata) is None
     ]
     if jobs and not run.manage_all:
         listed = ", ".join(jobs[:MOST_NAMES])

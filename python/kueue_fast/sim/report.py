@@ -124,9 +124,12 @@ def headline(result: SimulationResult) -> str:
 
 
 def workload_table(result: SimulationResult) -> Table:
-    """One row a workload in the order of arrival."""
+    """One row a workload in the order of arrival; with the kinds of their jobs where not all are Jobs."""
+    several = {row.owner_kind for row in result.workloads} - {None, "Job"}
+    kind_column: list[tuple[str, Kind]] = [("Kind", NAME)] if several else []
     columns: list[tuple[str, Kind]] = [
         ("Workload", NAME),
+        *kind_column,
         ("Queue", NAME),
         ("Priority", NUMBER),
         ("Arrived", NUMBER),
@@ -143,6 +146,7 @@ def workload_table(result: SimulationResult) -> Table:
         add_row(
             table,
             row.key,
+            *((row.owner_kind or DASH,) if several else ()),
             row.queue or DASH,
             str(row.priority),
             since(result, row.arrived_ns),
@@ -162,13 +166,14 @@ def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
         if row.outcome is Outcome.REPLACED:
             return Text(f"{when} replaced", style="dim")
         return Text(f"{when} failed", style="red") if row.outcome is Outcome.FAILED else Text(when)
+    if row.state is State.DELETED:
+        return Text(f"{since(result, row.finished_ns)} deleted", style="dim")
     if row.evicting:
         return Text("stopping", style="magenta")
     words = {
         State.RUNNING: ("running", "green"),
         State.RESERVED: ("reserved", "cyan"),
         State.PENDING: ("pending", "yellow"),
-        State.DELETED: ("deleted", "dim"),
     }
     word, style = words[row.state]
     return Text(word, style=style)

@@ -26,7 +26,6 @@ from kueue_fast.engine import Admission, Cycle, Engine, Requeued
 from kueue_fast.engine.decisions import Replacement
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.defaults import defaulted
-from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.lifecycle import admission, events, slices
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import Reasons
@@ -42,6 +41,9 @@ from kueue_fast.sim.controllers import (
     WorkloadController,
 )
 from kueue_fast.sim.input import check_jobs
+from kueue_fast.sim.kind_ancestors import Ancestors
+from kueue_fast.sim.kind_controllers import KindControllers
+from kueue_fast.sim.kinds import OUTSIDE_THE_ENGINE, is_played, registry_of, settings_of
 from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
 from kueue_fast.sim.node_registration import registered, schedule_changes
@@ -83,7 +85,7 @@ class Simulation:
         self._options = options
         configured = options.configuration.feature_gates if options.configuration is not None else None
         self._gates = FeatureGates({**(configured or {}), **options.feature_gates})
-        settings = JobSettings.read(options.configuration, self._gates)
+        settings = settings_of(options.configuration, self._gates)
         check_jobs(manifests, settings, BATCH_JOB)
         self._settings = settings
         self._manifests = manifests
@@ -107,9 +109,23 @@ class Simulation:
         )
         ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
-        JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
+        registry = registry_of(settings, self.cluster.get)
+        ancestors = Ancestors(self.cluster, registry, settings)
+        jobs = JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event, ancestors)
         self._pods = PlacedPods(
             self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
+        )
+        self._kinds = KindControllers(
+            self.cluster,
+            self.clock,
+            registry,
+            ancestors,
+            jobs,
+            self._pods.placements,
+            lambda *key: self._by_key.get(key),
+            self._facts,
+            self.recorder.event,
+            wanted=any(each.object.KIND != Job.KIND and is_played(each.object) for each in manifests),
         )
         self.cycles = 0
         self._last_activity = start
@@ -284,7 +300,7 @@ class Simulation:
 
     def _feed_engine(self, event: WatchEvent) -> None:
         obj = event.object
-        if obj.KIND == Job.KIND:
+        if obj.KIND in OUTSIDE_THE_ENGINE:
             return
         try:
             if event.change is Change.DELETED:
@@ -313,7 +329,7 @@ class Simulation:
 
     def _schedule_arrivals(self, start: int) -> None:
         self._still_to_arrive = sum(
-            1 for each in self._manifests if each.object.KIND in (Job.KIND, Workload.KIND)
+            1 for each in self._manifests if isinstance(each.object, Workload) or is_played(each.object)
         )
         for name in missing_namespaces(self._manifests):
             self.cluster.create(named_namespace(Namespace(metadata=ObjectMeta(name=name))))
@@ -336,6 +352,9 @@ class Simulation:
         elif isinstance(obj, Job):
             queue = self.cluster.get(LocalQueue.KIND, obj.metadata.namespace, "default")
             obj = defaulted(obj, BATCH_JOB, self._settings, queue is not None)
+            self._still_to_arrive -= 1
+        elif is_played(obj):
+            obj = self._kinds.created(manifest)
             self._still_to_arrive -= 1
         elif isinstance(obj, Workload):
             self._still_to_arrive -= 1
