@@ -178,3 +178,22 @@ def test_without_the_gate_a_topology_means_nothing() -> None:
     gates = dict.fromkeys(TOPOLOGY_GATES, False)
     engine = cluster(o.workload("w", "lq", gang(50)), gates=gates)
     assert placed(engine) == {"w": None}
+
+
+def test_nodes_wake_every_queue_again_after_each_run_and_for_each_new_queue() -> None:
+    """Many nodes may come before a run; asking once for all must not forget who came, or was woken, since."""
+    engine = cluster()
+    engine.flush(o.START, all=True)
+    o.feed(engine, node("x4"), node("x5"))
+    assert engine.next_flush() == o.START + o.SECOND
+    engine.flush(o.START + o.SECOND)
+    assert engine.next_flush() is None
+    o.feed(engine, node("x6"), at=5)
+    assert engine.next_flush() == o.START + 6 * o.SECOND
+    o.feed(engine, o.cluster_queue("p", o.group(**PLENTY)), o.local_queue("lp", "p"), at=5)
+    engine.flush(o.START + 6 * o.SECOND)
+    o.feed(engine, o.workload("w", "lp", gang(1, cpu=9, required=HOST)), at=7)
+    assert placed(engine) == {}
+    o.feed(engine, node("x7", cpu=9), at=8)
+    engine.flush(o.START + 9 * o.SECOND)
+    assert placed(engine) == {"w": {"x7": 1}}

@@ -184,8 +184,7 @@ class Engine:
 
     def retry_all(self) -> None:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
-        for entry in self._state.cluster_queues.values():
-            self._state.retries.request(entry.row, self._state.now_ns)
+        self._state.retry_all()
 
     def has_heads(self, now_ns: int | None = None) -> bool:
         """Whether a cycle would have something to look at.

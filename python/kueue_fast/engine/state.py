@@ -145,6 +145,10 @@ class State:
         preemptor.final_share_first = strategies[0] == FINAL_SHARE
         preemptor.initial_share_second = len(strategies) > 1
 
+    def retry_all(self) -> None:
+        """Ask that the parked workloads of every ClusterQueue are looked at again."""
+        self.retries.request_all((entry.row for entry in self.cluster_queues.values()), self.now_ns)
+
     def names_topology(self, flavor: str) -> bool:
         """Whether a ResourceFlavor exists and names a Topology."""
         known = self.classes.flavors.get(flavor)

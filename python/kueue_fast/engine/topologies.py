@@ -98,5 +98,4 @@ class Topologies:
                 write_topology(state, entry)
 
     def _wake(self) -> None:
-        for entry in self._state.cluster_queues.values():
-            self._state.retries.request(entry.row, self._state.now_ns)
+        self._state.retry_all()
