@@ -12,7 +12,7 @@ from kueue_fast.engine.decisions import Eviction
 from kueue_fast.engine.state import State
 from kueue_fast.model import conditions
 from kueue_fast.model.placements import placements
-from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
+from kueue_fast.model.second_pass import loses_node, needs_second_pass, no_replacement_message, wait_ns
 
 
 def is_due(workload: Workload) -> bool:
@@ -91,12 +91,8 @@ class SecondPassQueue:
 
 def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
     """The eviction of a workload for which there was no place instead of a failed node's (TP-1509)."""
-    nodes = ",".join(
-        node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ()
-    )
-    message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
     key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
-    return Eviction(key, cluster_queue, "NodeFailures", message)
+    return Eviction(key, cluster_queue, "NodeFailures", no_replacement_message(workload))
 
 
 def entry(state: State, record: Record, workload: Workload) -> tuple[Any, ...]:

@@ -34,6 +34,7 @@ from kueue_fast.jobs.topology_validation import (
     validate_topology_annotations,
 )
 from kueue_fast.jobs.validation import IMMUTABLE, validate_create, validate_update
+from kueue_fast.model import elastic
 from kueue_fast.model.booleans import parse_bool
 from kueue_fast.model.integers import parse_int32, parse_int64
 from kueue_fast.model.validation.field_error import FieldError, forbidden, invalid
@@ -270,7 +271,7 @@ def validate_topology(
 
 def is_elastic(metadata: ObjectMeta) -> bool:
     """Whether the job asks to grow and shrink while it runs."""
-    return (metadata.annotations or {}).get(names.ELASTIC_JOB_ANNOTATION) == "true"
+    return elastic.is_elastic(metadata.annotations, slices=True)
 
 
 def or_one(value: int | None) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kueue_fast.model.conditions import IS_GROUP_WORKLOAD as IS_GROUP_WORKLOAD
+
 MANAGED: Final = "kueue.x-k8s.io/managed"
 """Label, with the value `true`, and finalizer of a pod that Kueue manages."""
 TRUE: Final = "true"
@@ -15,5 +17,4 @@ GROUP_FAST_ADMISSION: Final = "kueue.x-k8s.io/pod-group-fast-admission"
 GROUP_SERVING: Final = "kueue.x-k8s.io/pod-group-serving"
 ROLE_HASH: Final = "kueue.x-k8s.io/role-hash"
 RETRIABLE_IN_GROUP: Final = "kueue.x-k8s.io/retriable-in-group"
-IS_GROUP_WORKLOAD: Final = "kueue.x-k8s.io/is-group-workload"
 REVISION_LABEL: Final = "controller-revision-hash"

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.jobs import names
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.model import elastic
 from kueue_fast.model.integers import parse_int64
 from kueue_fast.model.validation.field_error import FieldError, forbidden, invalid, too_long
 from kueue_fast.model.validation.names import LABEL_MAX, domain_prefixed_path, subdomain
@@ -59,7 +60,7 @@ def group_version_kind(api_version: str, kind: str) -> str:
 
 def is_elastic(metadata: ObjectMeta, settings: JobSettings) -> bool:
     """Whether the job may grow and shrink while it runs: by annotation, if slices are on at all."""
-    return settings.elastic_jobs and (metadata.annotations or {}).get(names.ELASTIC_JOB_ANNOTATION) == "true"
+    return elastic.is_elastic(metadata.annotations, slices=settings.elastic_jobs)
 
 
 def prebuilt_name(metadata: ObjectMeta, settings: JobSettings) -> str:
