@@ -118,7 +118,6 @@ class State:
         placer.mixed_profile = enabled("TASProfileMixed")
         placer.balanced = enabled("TASBalancedPlacement")
         placer.overlapping = enabled("TASHandleOverlappingFlavors")
-        placer.multi_layer = enabled("TASMultiLayerTopology")
         placer.prefers_affinity = enabled("TASRespectNodeAffinityPreferred")
         self._configure_preemption()
         scheduler.assigner.slices = enabled("ElasticJobsViaWorkloadSlices")
