@@ -172,7 +172,7 @@ def validate_autoscaling(
 ) -> list[FieldError]:
     """Only an elastic job may scale itself. Source: JS-303."""
     if spec.enable_in_tree_autoscaling and not is_elastic(metadata, settings):
-        message = "autoscaling needs workload slices: a job that Kueue manages must be elastic for it"
+        message = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         return [invalid(f"{path}.enableInTreeAutoscaling", True, message)]
     return []
 
@@ -186,7 +186,7 @@ def validate_groups_of_workers(spec: RayClusterSpec, path: str) -> list[FieldErr
     for number, group in enumerate(groups):
         if group.group_name == HEAD:
             at = f"{path}.workerGroupSpecs[{number}].groupName"
-            errors.append(forbidden(at, f'"{HEAD}" is the name of the head group'))
+            errors.append(forbidden(at, f'"{HEAD}" is reserved for the head group'))
     return errors
 
 

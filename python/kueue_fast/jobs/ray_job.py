@@ -124,11 +124,14 @@ class RayJobs(RoleIntegration[RayJob]):
         if spec.cluster_selector:
             if spec.ray_cluster_spec is None:
                 return []
-            message = "must not be set beside rayClusterSpec: Kueue manages jobs that bring their own cluster"
+            message = "a kueue managed job should not use an existing cluster"
             return [invalid("spec.clusterSelector", spec.cluster_selector, message)]
         if spec.ray_cluster_spec is None:
             return [
-                required(CLUSTER, "a job that Kueue manages brings its cluster or names a clusterSelector")
+                required(
+                    CLUSTER,
+                    "rayClusterSpec is required for Kueue-managed jobs that don't use clusterSelector",
+                )
             ]
         return super().validate(job, settings)
 
@@ -139,7 +142,7 @@ class RayJobs(RoleIntegration[RayJob]):
             return []
         errors = []
         if not job.spec.shutdown_after_job_finishes:
-            message = "must be true: a job that Kueue manages takes its cluster down when it ends"
+            message = "a kueue managed job should delete the cluster after finishing"
             errors.append(invalid("spec.shutdownAfterJobFinishes", False, message))
         errors += validate_autoscaling(cluster, job.metadata, CLUSTER, settings)
         return errors + validate_groups_of_workers(cluster, CLUSTER)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 from kueue_fast.api.apps import StatefulSet
 from kueue_fast.api.core import Pod, PriorityClass
-from kueue_fast.api.kueue import WorkloadPriorityClass
-from kueue_fast.api.meta import KubernetesObject
-from kueue_fast.api.ray import RayCluster, RayJob, RayService
+from kueue_fast.api.kueue import PodSet, Workload, WorkloadPriorityClass, WorkloadSpec
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta
+from kueue_fast.api.ray import RayJob
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.deployment import Deployments
@@ -17,16 +17,15 @@ from kueue_fast.jobs.pod_group import single_pod_set
 from kueue_fast.jobs.registry import Kind, Registry
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.stateful_set import replicas
-from kueue_fast.jobs.validation import is_elastic, prebuilt_name
+from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import is_managed, priority_of, queue_name
-from kueue_fast.model.validation import FieldError
+from kueue_fast.model.features import FeatureGates
+from kueue_fast.model.validation import FieldError, validate
 from kueue_fast.sim.kind_autoscaler import cluster_spec
-from kueue_fast.sim.manifest import REPLICAS, RESIZE, Manifest, Resize
+from kueue_fast.sim.kind_ray_input import check_ray, gated
+from kueue_fast.sim.manifest import REPLICAS, Manifest, problem_words
 
 __all__ = ["Classes", "check_kind", "refused"]
-
-# What KubeRay's CRD fills in.
-MOST_REPLICAS: Final = 2**31 - 1
 
 Classes = tuple[Mapping[str, WorkloadPriorityClass], Mapping[str, PriorityClass]]
 """WorkloadPriorityClasses and PriorityClasses by name."""
@@ -45,10 +44,10 @@ def check_kind(
     off = registry.refusal(obj)
     if off is not None:
         return [off]
-    found = _validate(_gated(obj, integration, settings), integration, settings)
+    found = _validate(gated(obj, integration, settings), integration, settings)
     found += _not_played(obj, settings)
-    if manifest.facts.workers_at:
-        found += _scaled(obj, manifest.facts.workers_at, settings)
+    if cluster_spec(obj) is not None or manifest.facts.workers_at:
+        found += check_ray(obj, manifest.facts.workers_at, settings)
     if isinstance(obj, StatefulSet):
         found += _resized(obj, manifest)
     if not found and is_managed(obj.metadata, settings):
@@ -76,46 +75,6 @@ def _not_played(obj: KubernetesObject, settings: JobSettings) -> list[InputError
     return found
 
 
-def _gated(obj: Any, integration: Any, settings: JobSettings) -> Any:
-    """An elastic object as the webhook that checks it sees it: with the gates that another one gave it before."""
-    if isinstance(obj, RayCluster | RayService) and is_elastic(obj.metadata, settings):
-        return integration.default(obj, settings)
-    return obj
-
-
-def _scaled(obj: Any, resizes: Sequence[Resize], settings: JobSettings) -> list[InputError]:
-    """Sizes that nobody would ask for: of what is not elastic, of no group, beyond the group's own limits."""
-    path = f'$.metadata.annotations["{RESIZE}"]'
-    spec = cluster_spec(obj)
-    if spec is None:
-        return [InputError("a job without a cluster of its own cannot be resized", field=path)]
-    if not is_elastic(obj.metadata, settings):
-        expected = f'the annotation {names.ELASTIC_JOB_ANNOTATION}: "true", and the gate ElasticJobsViaWorkloadSlices'
-        return [InputError(f"only an elastic {obj.KIND} can be resized", field=path, expected=expected)]
-    if not is_managed(obj.metadata, settings):
-        return [InputError(f"only a {obj.KIND} with a queue can be resized", field=path)]
-    if not isinstance(obj, RayCluster) and not spec.enable_in_tree_autoscaling:
-        expected = "enableInTreeAutoscaling: true, or the size that is wanted in its worker groups"
-        return [
-            InputError(f"the cluster of this {obj.KIND} does not scale itself", field=path, expected=expected)
-        ]
-    groups = {group.group_name: group for group in spec.worker_group_specs or ()}
-    found = []
-    for _, count, name in resizes:
-        group = groups.get(name) if name or len(groups) != 1 else next(iter(groups.values()))
-        if group is None:
-            what = f"names the worker group {name!r}" if name else "does not say which worker group"
-            expected = " or ".join(groups) or "a cluster with worker groups"
-            found.append(InputError(what, field=path, expected=expected))
-            continue
-        least = group.min_replicas or 0
-        most = MOST_REPLICAS if group.max_replicas is None else group.max_replicas
-        if not least <= count <= most:
-            expected = f"{least} to {most}: minReplicas and maxReplicas of {group.group_name}"
-            found.append(InputError(f"asks for {count} replicas", field=path, expected=expected))
-    return found
-
-
 def _resized(job: StatefulSet, manifest: Manifest) -> list[InputError]:
     """A StatefulSet of Kueue's goes to none and comes back, and changes in no other way. Source: JS-396.
 
@@ -137,7 +96,7 @@ def _resized(job: StatefulSet, manifest: Manifest) -> list[InputError]:
 
 
 def _priority(obj: Any, integration: Kind, settings: JobSettings, classes: Classes) -> list[InputError]:
-    """A priority class that does not exist would keep the job without Workload for ever."""
+    """A priority class that does not exist, or pods that no Workload may ask for, would keep the job without one."""
     try:
         own_class = None
         if isinstance(obj, Pod):
@@ -152,4 +111,16 @@ def _priority(obj: Any, integration: Kind, settings: JobSettings, classes: Class
         priority_of(obj.metadata, pod_sets, *classes, own_class)
     except InputError as error:
         return [error]
-    return []
+    return _unlike_a_workload(obj, pod_sets)
+
+
+def _unlike_a_workload(obj: Any, pod_sets: list[PodSet]) -> list[InputError]:
+    """Pod sets that the API server would refuse in a Workload, so that Kueue could never make it."""
+    if not pod_sets:
+        return []
+    metadata = ObjectMeta(name="w", namespace=obj.metadata.namespace)
+    made = Workload(metadata=metadata, spec=WorkloadSpec(pod_sets=pod_sets))
+    return [
+        InputError(f"no Workload can be made of it: {wrong.path}: {problem_words(wrong)}")
+        for wrong in validate(made, FeatureGates())
+    ]
