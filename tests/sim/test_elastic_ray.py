@@ -288,7 +288,7 @@ def test_a_cluster_that_does_not_scale_itself_is_resized_by_its_user_before_it_r
 def test_workers_of_an_elastic_cluster_find_places_in_a_topology() -> None:
     of = {
         "metadata": {"annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "true"}},
-        **{"spec": ray_cluster()["headGroupSpec"]["template"]["spec"]},
+        "spec": ray_cluster()["headGroupSpec"]["template"]["spec"],
     }
     spec = {**scaling(), **ray_cluster(2, of)}
     objects = (*topology(), elastic("RayCluster", "10m=9, 30m=3", cluster=spec))

@@ -46,8 +46,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "k.yaml:4: RayCluster ns/k: $.spec.enableInTreeAutoscaling: Invalid value",
     ),
     "a kind that cannot be elastic": (
-        made("apps/v1", "StatefulSet", {"template": {"spec": {"containers": []}}}, annotations=ELASTIC),
-        "",
+        serving("StatefulSet", 2, annotations=ELASTIC),
+        "StatefulSet ns/k: $.metadata.annotations[kueue.x-k8s.io/elastic-job]: Forbidden (expected elastic job is "
+        'not supported for "apps/v1, Kind=StatefulSet")',
     ),
     "a RayJob that leaves its cluster": (without_shutdown(), "$.spec.shutdownAfterJobFinishes"),
     "a prebuilt Workload": (

@@ -27,10 +27,10 @@ from kueue_fast.model.validation.field_error import FieldError, forbidden, inval
 
 __all__ = [
     "HEAD",
+    "ClusterReader",
     "cluster_roles",
     "fault_tolerant",
     "gated_cluster",
-    "ClusterReader",
     "no_cluster",
     "running_counts",
     "slice_annotations",

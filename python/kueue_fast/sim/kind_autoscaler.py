@@ -79,7 +79,9 @@ class Autoscaler:
         if top is None or not cluster.spec.enable_in_tree_autoscaling:
             return
         past = [
-            each for each in self._facts(*_key(top)).workers_at if each.moment.at(self._start) <= self._clock.now
+            each
+            for each in self._facts(*_key(top)).workers_at
+            if each.moment.at(self._start) <= self._clock.now
         ]
         current: RayCluster | None = self._cluster.get(*_key(cluster))
         if past and current is not None:
@@ -110,7 +112,7 @@ class Autoscaler:
 def resized_cluster(spec: RayClusterSpec, resize: Resize) -> RayClusterSpec:
     """The cluster with other replicas in one worker group, in the only one if the resize names none."""
     groups = [
-        msgspec.structs.replace(group, replicas=resize.count)
+        msgspec.structs.replace(group, replicas=resize.replicas)
         if resize.group in ("", group.group_name)
         else group
         for group in spec.worker_group_specs or ()

@@ -18,7 +18,7 @@ from kueue_fast.jobs.roles import Role
 from kueue_fast.jobs.validation import is_elastic
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
-from kueue_fast.sim.kind_ancestors import Ancestors, workloads_of
+from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads
 from kueue_fast.sim.kind_later import Later
 from kueue_fast.sim.kind_made_pods import MadePods, placed_pods
 from kueue_fast.sim.kind_runner import KindRunner
@@ -107,7 +107,7 @@ class KindController:
         if integration.skip(job, self._view.settings):
             return
         self._runner.started(job, integration.roles(job))
-        workload = next(iter(workloads_of(self._cluster, job.metadata)), None)
+        workload = next(iter(own_workloads(self._cluster, job.metadata)), None)
         if workload is not None and job.KIND not in RAY_KINDS:
             view = self._view
             self._pods.make(job, placed_pods(job.metadata.name, workload, view.flavor, view.settings))
@@ -129,18 +129,18 @@ class KindController:
         elif elastic.is_elastic_job(current, integration, self._view):
             action = self._next_slice_step(current, integration)
         else:
-            workload = next(iter(workloads_of(self._cluster, current.metadata)), None)
+            workload = next(iter(own_workloads(self._cluster, current.metadata)), None)
             action = reconciler.reconcile(current, integration, workload, self._view, self._clock.now)
         if action is not None and not self._actions.carry_out((action,)):
             self._later.ask(key)
 
     def _hold_child(self, job: Any, integration: Integration[Any], above: ObjectMeta) -> Any:
         sliced = any(is_elastic(each, self._view.settings) for each in (job.metadata, above))
-        workloads = workloads_of(self._cluster, above)
+        workloads = own_workloads(self._cluster, above)
         return hold_child(job, integration, workloads, self._clock.now, elastic=sliced)
 
     def _next_slice_step(self, job: Any, integration: Integration[Any]) -> Any:
-        workloads = workloads_of(self._cluster, job.metadata)
+        workloads = own_workloads(self._cluster, job.metadata)
         try:
             action = elastic.reconcile(job, integration, workloads, self._view, self._clock.now)
         except elastic.TooManySlicesError:

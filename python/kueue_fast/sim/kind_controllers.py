@@ -25,8 +25,8 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors
-from kueue_fast.sim.kind_controller import KindController, PlayedKind
 from kueue_fast.sim.kind_autoscaler import Autoscaler
+from kueue_fast.sim.kind_controller import KindController, PlayedKind
 from kueue_fast.sim.kind_deployment import DeploymentController
 from kueue_fast.sim.kind_leader_worker_set import LeaderWorkerSetController
 from kueue_fast.sim.kind_lifetimes import Lifetimes, Orphans, schedule_scaling

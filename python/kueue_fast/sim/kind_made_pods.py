@@ -116,9 +116,7 @@ class MadePods:
         kept.attempts[slot.name] = kept.attempts.get(slot.name, 0) + 1
         self._make(job, kept, slot)
 
-    def _drop(
-        self, owner: KubernetesObject, kept: _Kept, there: dict[str, _Slot], surplus: int
-    ) -> None:
+    def _drop(self, owner: KubernetesObject, kept: _Kept, there: dict[str, _Slot], surplus: int) -> None:
         if surplus <= 0:
             return
         gated = {

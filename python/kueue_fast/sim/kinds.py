@@ -88,7 +88,8 @@ def settings_of(configuration: Configuration | None, gates: FeatureGates) -> Job
 
 def registry_of(settings: JobSettings, read: RuntimeReader) -> Registry:
     """The kinds that are known, with the runtimes of TrainJobs and the clusters of Ray's kinds as `read` finds
-    them. Raises InputError."""
+    them. Raises InputError.
+    """
 
     def runtime(kind: str, namespace: str, name: str) -> TrainingRuntimeSpec | None:
         found: Any = read(kind, namespace, name)

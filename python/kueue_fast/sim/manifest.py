@@ -105,10 +105,10 @@ class Moment(NamedTuple):
 
 
 class Resize(NamedTuple):
-    """From `moment` on a worker group has `count` replicas; an empty name means the only group."""
+    """From `moment` on a worker group has so many replicas; an empty name means the only group."""
 
     moment: Moment
-    count: int
+    replicas: int
     group: str
 
 
@@ -117,8 +117,8 @@ class SimulationFacts:
     """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
 
     An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970. A node changes at `fails_at`
-    and `recovers_at`; an elastic Job gets another parallelism at `resizes`, a Ray cluster other replicas at `workers_at`;
-    what serves is scaled at `replicas_at`.
+    and `recovers_at`; an elastic Job gets another parallelism at `resizes`, a Ray cluster other replicas at
+    `workers_at`; what serves is scaled at `replicas_at`.
     """
 
     arrival_ns: int | None = None
