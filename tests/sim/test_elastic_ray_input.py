@@ -250,3 +250,37 @@ def test_a_slice_that_replaces_nothing_is_admitted_as_a_whole(target: str) -> No
     assert [row.state for row in result.workloads] == [State.RUNNING]
     assert result.queues[0].resources[0].reserved == 3000
     assert pods(simulation) == (3, 3)
+
+
+def test_a_slice_stays_in_the_cluster_of_the_one_before() -> None:
+    """What MultiKueue wrote, for one that was admitted before the run. Source: JS-496."""
+    first = slice_of("w", 0, owner("a", controller=True))
+    counts = (("head", 1), ("gpu", 2))
+    assigned = [
+        {
+            "name": name,
+            "count": count,
+            "flavors": {"cpu": "default"},
+            "resourceUsage": {"cpu": str(count)},
+        }
+        for name, count in counts
+    ]
+    condition = {
+        "status": "True",
+        "reason": "r",
+        "message": "",
+        "lastTransitionTime": "2025-12-31T23:30:00Z",
+    }
+    first["status"] = {
+        "admission": {"clusterQueue": "cq", "podSetAssignments": assigned},
+        "conditions": [{"type": each, **condition} for each in ("QuotaReserved", "Admitted")],
+        "clusterName": "worker-1",
+    }
+    obj = elastic("RayCluster", "10m=5", name="a")
+    obj["metadata"]["uid"] = "uid-a"
+    result, simulation = run(*one_queue(10), obj, first, until_ns=20 * MINUTE)
+    old, new = chain(result, "a")
+    assert (old.name, old.state, new.state) == ("w", State.FINISHED, State.RUNNING)
+    stored = simulation.cluster.get("Workload", "ns", new.name)
+    assert stored is not None
+    assert stored.status.cluster_name == "worker-1"
