@@ -24,6 +24,7 @@ from kueue_fast.model.validation import FieldError, validate
 from kueue_fast.sim.kind_autoscaler import cluster_spec
 from kueue_fast.sim.kind_ray_input import check_ray, gated
 from kueue_fast.sim.manifest import REPLICAS, Manifest, problem_words
+from kueue_fast.sim.pod_template_input import unreadable_templates
 
 __all__ = ["Classes", "check_kind", "refused"]
 
@@ -44,6 +45,9 @@ def check_kind(
     off = registry.refusal(obj)
     if off is not None:
         return [off]
+    unreadable = unreadable_templates(obj)
+    if unreadable:
+        return unreadable
     found = _validate(gated(obj, integration, settings), integration, settings)
     found += _not_played(obj, settings)
     if cluster_spec(obj) is not None or manifest.facts.workers_at:
