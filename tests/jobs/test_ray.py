@@ -453,10 +453,10 @@ def test_pods_of_elastic_clusters_are_gated(kind: str) -> None:
 
 
 MANY = [{"groupName": f"g{number}", "template": {"spec": {"containers": []}}} for number in range(18)]
-AUTOSCALED = "autoscaling needs workload slices: a job that Kueue manages must be elastic for it"
+AUTOSCALED = "a kueue managed job should only use autoscaling when workload slicing is enabled"
 STAND_ALONE = (
-    "a RayCluster that Kueue manages may scale itself only as an elastic job: enable the gate "
-    'ElasticJobsViaWorkloadSlices and set the annotation "kueue.x-k8s.io/elastic-job" to "true"'
+    "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
+    'ElasticJobsViaWorkloadSlices feature gate and set the "kueue.x-k8s.io/elastic-job": "true" annotation'
 )
 WRITTEN = {"RayCluster": "spec", "RayJob": "spec.rayClusterSpec", "RayService": "spec.rayClusterSpec"}
 REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -472,7 +472,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "as many worker groups as there may be": ({"workerGroupSpecs": MANY[:17]}, []),
     "a worker group named head": (
         {"workerGroupSpecs/1/groupName": "head"},
-        ['{}.workerGroupSpecs[1].groupName: Forbidden: "head" is the name of the head group'],
+        ['{}.workerGroupSpecs[1].groupName: Forbidden: "head" is reserved for the head group'],
     ),
 }
 
@@ -508,7 +508,7 @@ def test_an_elastic_cluster_without_gates_is_refused() -> None:
     job = changed(CLUSTER, "metadata/annotations", {ELASTIC: "true"})
     assert told(RayClusters().validate(job, DEFAULTS))[0] == (
         "spec.workerGroupSpecs[0].template.spec.schedulingGates: Invalid value: "
-        "must have the gate kueue.x-k8s.io/elastic-job: the job is elastic"
+        "an elastic job must have the ElasticJobSchedulingGate"
     )
     assert paths(RayClusters().validate(job, DEFAULTS)) == [
         "spec.workerGroupSpecs[0].template.spec.schedulingGates",
@@ -528,8 +528,8 @@ def test_an_elastic_cluster_of_multikueue_does_not_scale_itself() -> None:
     )
     job = defaulted(job, RayClusters(), DEFAULTS, False)
     assert told(RayClusters().validate(job, DEFAULTS)) == [
-        "spec.enableInTreeAutoscaling: Forbidden: an elastic RayCluster that MultiKueue runs elsewhere "
-        "cannot scale itself"
+        "spec.enableInTreeAutoscaling: Forbidden: in-tree autoscaling is not supported for a "
+        "MultiKueue-managed elastic RayCluster"
     ]
 
 
@@ -573,16 +573,16 @@ def test_words_of_the_checks_of_jobs() -> None:
     got = [told(RayJobs().validate(job, DEFAULTS)) for job in (both, neither, stays)]
     assert got == [
         [
-            'spec.clusterSelector: Invalid value: {"ray.io/cluster": "c"}: must not be set beside '
-            "rayClusterSpec: Kueue manages jobs that bring their own cluster"
+            'spec.clusterSelector: Invalid value: {"ray.io/cluster": "c"}: a kueue managed '
+            "job should not use an existing cluster"
         ],
         [
-            "spec.rayClusterSpec: Required value: a job that Kueue manages brings its cluster "
-            "or names a clusterSelector"
+            "spec.rayClusterSpec: Required value: rayClusterSpec is required for Kueue-managed jobs "
+            "that don't use clusterSelector"
         ],
         [
-            "spec.shutdownAfterJobFinishes: Invalid value: false: must be true: a job that Kueue manages "
-            "takes its cluster down when it ends"
+            "spec.shutdownAfterJobFinishes: Invalid value: false: a kueue managed job should delete "
+            "the cluster after finishing"
         ],
     ]
 

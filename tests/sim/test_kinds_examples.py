@@ -25,5 +25,5 @@ def test_the_page_shows_what_the_command_gives(command: str, monkeypatch: pytest
     assert result.stdout.startswith(SHOWN[command])
 
 
-def test_all_five_are_shown() -> None:
-    assert len(SHOWN) == 5
+def test_all_seven_are_shown() -> None:
+    assert len(SHOWN) == 7

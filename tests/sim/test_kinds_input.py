@@ -45,9 +45,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         autoscaling(),
         "k.yaml:4: RayCluster ns/k: $.spec.enableInTreeAutoscaling: Invalid value",
     ),
-    "an elastic cluster": (
-        autoscaling(annotations=ELASTIC),
-        "k.yaml:4: RayCluster ns/k: elastic RayClusters (kueue.x-k8s.io/elastic-job) cannot be simulated yet",
+    "a kind that cannot be elastic": (
+        serving("StatefulSet", 2, annotations=ELASTIC),
+        "StatefulSet ns/k: $.metadata.annotations[kueue.x-k8s.io/elastic-job]: Forbidden (expected elastic job is "
+        'not supported for "apps/v1, Kind=StatefulSet")',
     ),
     "a RayJob that leaves its cluster": (without_shutdown(), "$.spec.shutdownAfterJobFinishes"),
     "a prebuilt Workload": (

@@ -11,8 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from kueue_fast.api.appwrapper import AppWrapper, AppWrapperPodSet
-from kueue_fast.api.core import PodTemplateSpec
+from kueue_fast.api.core import PodSpec, PodTemplateSpec
+from kueue_fast.errors import InputError
 from kueue_fast.jobs.pod_set_info import encode
 from kueue_fast.jobs.topology_indexes import APP_WRAPPER_PREFIX, COMPLETION_INDEX, REPLICA_INDEX
 
@@ -56,12 +59,15 @@ def component_pod_sets(job: AppWrapper) -> list[list[AppWrapperPodSet]]:
 def pod_template(component: Mapping[str, Any], path: str) -> PodTemplateSpec | None:
     """The pod template at a path of a component, with what matters to Kueue; None if there is none.
 
+    Raises InputError for one that cannot be read.
+
     Init containers that go on running are counted as if they ended: the operator leaves out what says so.
     """
     found = at_path(component, path)
     spec = found.get("spec") if isinstance(found, Mapping) else None
     if not isinstance(found, Mapping) or not isinstance(spec, Mapping):
         return None
+    _check(found, path)
     made = {field: spec[field] for field in POD_FIELDS if spec.get(field) is not None}
     made.setdefault("restartPolicy", "Always")
     for part in ("initContainers", "containers"):
@@ -73,6 +79,23 @@ def pod_template(component: Mapping[str, Any], path: str) -> PodTemplateSpec | N
     metadata = found.get("metadata") or {}
     kept = {part: metadata[part] for part in ("labels", "annotations") if metadata.get(part)}
     return PodTemplateSpec(metadata=encode(kept), spec=encode(made))
+
+
+class _Metadata(msgspec.Struct):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _Template(msgspec.Struct):
+    spec: PodSpec
+    metadata: _Metadata | None = None
+
+
+def _check(found: Mapping[str, Any], path: str) -> None:
+    try:
+        msgspec.convert(found, _Template)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {error}", expected="a pod template") from error
 
 
 def at_path(component: Mapping[str, Any], path: str) -> Any:
@@ -99,7 +122,7 @@ def at_path(component: Mapping[str, Any], path: str) -> Any:
 
 def inferred(component: Mapping[str, Any]) -> Iterator[AppWrapperPodSet]:
     """Pod sets of an object of a kind that the operator knows; of another kind none."""
-    kind = (component.get("apiVersion", ""), component.get("kind", ""))
+    kind = (str(component.get("apiVersion", "")), str(component.get("kind", "")))
     match kind:
         case ("batch/v1", "Job"):
             count = _pods_of_a_job(component, "template.spec")

@@ -11,7 +11,7 @@ Source: JS-069, JS-480..489.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -22,7 +22,7 @@ from kueue_fast.errors import KueueFastError
 from kueue_fast.jobs import names, reconciler
 from kueue_fast.jobs.integration import Finished, Integration
 from kueue_fast.jobs.priorities import next_priority_update
-from kueue_fast.jobs.reconciler import Action, UpdateWorkload, UpdateWorkloadStatus, View
+from kueue_fast.jobs.reconciler import Action, UpdateJob, UpdateWorkload, UpdateWorkloadStatus, View
 from kueue_fast.jobs.workload import build, is_managed
 from kueue_fast.lifecycle import finish, slices
 from kueue_fast.lifecycle.pods import slice_name
@@ -65,6 +65,9 @@ def reconcile(
     if ended is not None:
         return _finish(job, integration, live, ended, now_ns)
     pod_sets = integration.pod_sets(job, settings)
+    noted = with_annotations(job, integration.slice_annotations(job, pod_sets))
+    if noted is not None:
+        return UpdateJob(noted, None)
     choice = slices.choose(slices.pod_counts(pod_sets), live)
     for workload, reason, message in choice.ended:
         done = finish.finished(workload, reason, message, now_ns)
@@ -88,6 +91,16 @@ def reconcile(
     return (
         None if chosen is None else reconciler.reconcile(job, integration, chosen, view, now_ns, elastic=True)
     )
+
+
+def with_annotations(job: JobType, annotations: Mapping[str, str]) -> JobType | None:
+    """The job with these annotations besides its own, None if it has them. Source: JS-482."""
+    known = job.metadata.annotations or {}
+    wanted = {**known, **annotations}
+    if wanted == known:
+        return None
+    metadata = msgspec.structs.replace(job.metadata, annotations=wanted)
+    return msgspec.structs.replace(job, metadata=metadata)
 
 
 def new_slice(workload: Workload, live: Sequence[Workload]) -> Workload:

@@ -8,6 +8,7 @@ Source: JS-004, JS-005, JS-446.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kueue_fast.api.kueue import PodSet, ReclaimablePod
@@ -61,6 +62,10 @@ class Capabilities(Generic[JobType]):
         """Each change of the job's spec makes another one."""
         return str(job.metadata.generation or 0)
 
+    def slice_annotations(self, job: JobType, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """Nothing is noted."""
+        return {}
+
     def reclaimable_pods(self, job: JobType) -> list[ReclaimablePod] | None:
         """The kind cannot tell which pods are done with."""
         return None
@@ -107,6 +112,10 @@ class Integration(Protocol[JobType]):
 
     def slice_mark(self, job: JobType) -> str:
         """What tells the slices of an elastic job apart: it goes into the hash of their names. Source: JS-104."""
+        ...
+
+    def slice_annotations(self, job: JobType, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """What an elastic job notes of these pod sets in its own annotations, empty for nothing. Source: JS-482."""
         ...
 
     def pod_sets(self, job: JobType, settings: JobSettings) -> list[PodSet]:

@@ -64,8 +64,9 @@ class RayClusters(RoleIntegration[RayCluster]):
             errors += validate_elastic(job)
         elif job.spec.enable_in_tree_autoscaling:
             message = (
-                "a RayCluster that Kueue manages may scale itself only as an elastic job: enable the gate "
-                f'ElasticJobsViaWorkloadSlices and set the annotation "{names.ELASTIC_JOB_ANNOTATION}" to "true"'
+                "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
+                "ElasticJobsViaWorkloadSlices feature gate and set the "
+                f'"{names.ELASTIC_JOB_ANNOTATION}": "true" annotation'
             )
             errors.append(invalid("spec.enableInTreeAutoscaling", True, message))
         return errors + validate_groups_of_workers(job.spec, "spec")
@@ -97,7 +98,7 @@ class RayClusters(RoleIntegration[RayCluster]):
 
 def validate_elastic(job: RayCluster) -> list[FieldError]:
     """All pods of an elastic cluster must be gated, and another cluster cannot scale it. Source: JS-286."""
-    message = f"must have the gate {names.ELASTIC_JOB_GATE}: the job is elastic"
+    message = "an elastic job must have the ElasticJobSchedulingGate"
     workers, head = (
         [
             (f"spec.workerGroupSpecs[{number}]", group.template)
@@ -111,6 +112,6 @@ def validate_elastic(job: RayCluster) -> list[FieldError]:
         if not has_gate(template, names.ELASTIC_JOB_GATE)
     ]
     if job.spec.enable_in_tree_autoscaling and job.spec.managed_by == names.MULTIKUEUE_CONTROLLER:
-        message = "an elastic RayCluster that MultiKueue runs elsewhere cannot scale itself"
+        message = "in-tree autoscaling is not supported for a MultiKueue-managed elastic RayCluster"
         errors.append(forbidden("spec.enableInTreeAutoscaling", message))
     return errors

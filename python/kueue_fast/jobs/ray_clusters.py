@@ -5,8 +5,8 @@ Source: JS-281..284, JS-288, section 11.3 of the job rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -27,9 +27,12 @@ from kueue_fast.model.validation.field_error import FieldError, forbidden, inval
 
 __all__ = [
     "HEAD",
+    "ClusterReader",
     "cluster_roles",
     "fault_tolerant",
     "gated_cluster",
+    "no_cluster",
+    "running_counts",
     "slice_annotations",
     "slice_mark",
     "updates_are_checked",
@@ -47,6 +50,14 @@ FAULT_TOLERANCE: Final = "ray.io/ft-enabled"
 READY: Final = "ready"
 REDIS_CLEANUP: Final = {"cpu": "200m", "memory": "256Mi"}
 AUTOSCALER: Final = {"cpu": "500m", "memory": "512Mi"}
+
+ClusterReader: TypeAlias = Callable[[str, str], RayCluster | None]
+"""A RayCluster by namespace and name, None if there is none."""
+
+
+def no_cluster(namespace: str, name: str) -> RayCluster | None:
+    """For whoever has no cluster to read."""
+    return None
 
 
 def slice_mark(metadata: ObjectMeta) -> str:
@@ -128,6 +139,22 @@ def with_live_counts(
     return [msgspec.structs.replace(pod_set, count=counts[pod_set.name]) for pod_set in pod_sets]
 
 
+def running_counts(
+    pod_sets: list[PodSet],
+    job: KubernetesObject,
+    spec: RayClusterSpec,
+    cluster: RayCluster | None,
+    settings: JobSettings,
+) -> list[PodSet]:
+    """The pod sets with the counts of `cluster` where the job scales itself; `spec` is the job's own of it.
+
+    Raises InputError as `with_live_counts`. Source: JS-284.
+    """
+    if not spec.enable_in_tree_autoscaling or not is_elastic(job.metadata, settings):
+        return pod_sets
+    return with_live_counts(pod_sets, job, cluster)
+
+
 def gated_cluster(spec: RayClusterSpec) -> RayClusterSpec:
     """The cluster with the gate of elastic jobs on all its pods. Source: JS-287."""
     templates = [spec.head_group_spec.template, *(group.template for group in spec.worker_group_specs or ())]
@@ -145,7 +172,7 @@ def validate_autoscaling(
 ) -> list[FieldError]:
     """Only an elastic job may scale itself. Source: JS-303."""
     if spec.enable_in_tree_autoscaling and not is_elastic(metadata, settings):
-        message = "autoscaling needs workload slices: a job that Kueue manages must be elastic for it"
+        message = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         return [invalid(f"{path}.enableInTreeAutoscaling", True, message)]
     return []
 
@@ -159,7 +186,7 @@ def validate_groups_of_workers(spec: RayClusterSpec, path: str) -> list[FieldErr
     for number, group in enumerate(groups):
         if group.group_name == HEAD:
             at = f"{path}.workerGroupSpecs[{number}].groupName"
-            errors.append(forbidden(at, f'"{HEAD}" is the name of the head group'))
+            errors.append(forbidden(at, f'"{HEAD}" is reserved for the head group'))
     return errors
 
 

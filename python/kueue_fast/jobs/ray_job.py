@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from kueue_fast.api.core import PodTemplateSpec
-from kueue_fast.api.ray import RayClusterSpec, RayJob
+from kueue_fast.api.kueue import PodSet
+from kueue_fast.api.ray import RayCluster, RayClusterSpec, RayJob
 from kueue_fast.errors import InputError
 from kueue_fast.jobs.integration import Finished
 from kueue_fast.jobs.pod_set_info import decode, encode
 from kueue_fast.jobs.pod_templates import added_container
 from kueue_fast.jobs.ray_clusters import (
     READY,
+    ClusterReader,
     cluster_roles,
+    no_cluster,
+    running_counts,
+    slice_annotations,
     slice_mark,
     updates_are_checked,
     validate_autoscaling,
@@ -53,6 +58,22 @@ class RayJobs(RoleIntegration[RayJob]):
     kind = "RayJob"
     elastic = True
     grouped = True
+
+    def __init__(self, clusters: ClusterReader = no_cluster) -> None:
+        self._clusters = clusters
+
+    def pod_sets(self, job: RayJob, settings: JobSettings) -> list[PodSet]:
+        """One that scales itself has the workers of the cluster that runs. Source: JS-284."""
+        pod_sets = super().pod_sets(job, settings)
+        return running_counts(pod_sets, job, cluster_of(job), self._running(job), settings)
+
+    def slice_annotations(self, job: RayJob, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """Sizes, and the generation of the cluster. Source: JS-482."""
+        return slice_annotations(pod_sets, self._running(job))
+
+    def _running(self, job: RayJob) -> RayCluster | None:
+        name = job.status.ray_cluster_name if job.status is not None else None
+        return self._clusters(job.metadata.namespace or "", name) if name else None
 
     def slice_mark(self, job: RayJob) -> str:
         """Its cluster may be resized while its own spec stays. Source: JS-104."""
@@ -103,11 +124,14 @@ class RayJobs(RoleIntegration[RayJob]):
         if spec.cluster_selector:
             if spec.ray_cluster_spec is None:
                 return []
-            message = "must not be set beside rayClusterSpec: Kueue manages jobs that bring their own cluster"
+            message = "a kueue managed job should not use an existing cluster"
             return [invalid("spec.clusterSelector", spec.cluster_selector, message)]
         if spec.ray_cluster_spec is None:
             return [
-                required(CLUSTER, "a job that Kueue manages brings its cluster or names a clusterSelector")
+                required(
+                    CLUSTER,
+                    "rayClusterSpec is required for Kueue-managed jobs that don't use clusterSelector",
+                )
             ]
         return super().validate(job, settings)
 
@@ -118,7 +142,7 @@ class RayJobs(RoleIntegration[RayJob]):
             return []
         errors = []
         if not job.spec.shutdown_after_job_finishes:
-            message = "must be true: a job that Kueue manages takes its cluster down when it ends"
+            message = "a kueue managed job should delete the cluster after finishing"
             errors.append(invalid("spec.shutdownAfterJobFinishes", False, message))
         errors += validate_autoscaling(cluster, job.metadata, CLUSTER, settings)
         return errors + validate_groups_of_workers(cluster, CLUSTER)

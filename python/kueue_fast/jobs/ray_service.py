@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from kueue_fast.api.core import PodTemplateSpec
-from kueue_fast.api.ray import RayService
+from kueue_fast.api.kueue import PodSet
+from kueue_fast.api.ray import RayCluster, RayService
 from kueue_fast.jobs.integration import Finished
 from kueue_fast.jobs.ray_clusters import (
+    ClusterReader,
     cluster_roles,
     fault_tolerant,
     gated_cluster,
+    no_cluster,
+    running_counts,
+    slice_annotations,
     slice_mark,
     updates_are_checked,
     validate_autoscaling,
@@ -42,6 +47,23 @@ class RayServices(RoleIntegration[RayService]):
     kind = "RayService"
     elastic = True
     grouped = True
+
+    def __init__(self, clusters: ClusterReader = no_cluster) -> None:
+        self._clusters = clusters
+
+    def pod_sets(self, job: RayService, settings: JobSettings) -> list[PodSet]:
+        """One that scales itself has the workers of its active cluster. Source: JS-284."""
+        pod_sets = super().pod_sets(job, settings)
+        return running_counts(pod_sets, job, job.spec.ray_cluster_config, self._active(job), settings)
+
+    def slice_annotations(self, job: RayService, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """Sizes, and the generation of the active cluster. Source: JS-482."""
+        return slice_annotations(pod_sets, self._active(job))
+
+    def _active(self, job: RayService) -> RayCluster | None:
+        active = job.status.active_service_status if job.status is not None else None
+        name = active.ray_cluster_name if active is not None else None
+        return self._clusters(job.metadata.namespace or "", name) if name else None
 
     def slice_mark(self, job: RayService) -> str:
         """Its cluster may be resized while its own spec stays. Source: JS-104."""

@@ -17,6 +17,7 @@ from kueue_fast.jobs.job_set import JobSets
 from kueue_fast.jobs.leader_worker_set import LeaderWorkerSets
 from kueue_fast.jobs.pod import Pods
 from kueue_fast.jobs.ray_cluster import RayClusters
+from kueue_fast.jobs.ray_clusters import ClusterReader, no_cluster
 from kueue_fast.jobs.ray_job import RayJobs
 from kueue_fast.jobs.ray_service import RayServices
 from kueue_fast.jobs.settings import JobSettings
@@ -43,14 +44,17 @@ class Registry:
     """The kinds that are known, and which of them are on."""
 
     def __init__(
-        self, settings: JobSettings, runtimes: Runtimes = lambda _kind, _namespace, _name: None
+        self,
+        settings: JobSettings,
+        runtimes: Runtimes = lambda _kind, _namespace, _name: None,
+        clusters: ClusterReader = no_cluster,
     ) -> None:
-        """`runtimes` finds the runtime of a TrainJob.
+        """`runtimes` finds the runtime of a TrainJob, `clusters` the RayCluster of a RayJob or RayService.
 
         Raises InputError for a framework that is not known, one that its feature gate keeps off, and an external one
         that is not written `Kind.version.group`.
         """
-        self._kinds: dict[str, Kind] = {each.framework: each for each in _kinds(runtimes)}
+        self._kinds: dict[str, Kind] = {each.framework: each for each in _kinds(runtimes, clusters)}
         self._by_kind = {(each.api_version, each.kind): each for each in self._kinds.values()}
         for framework in settings.frameworks:
             _check(framework, self._kinds, settings)
@@ -96,13 +100,13 @@ class Registry:
         return header in self._external or (found is not None and self.enabled(found.framework))
 
 
-def _kinds(runtimes: Runtimes) -> tuple[Kind, ...]:
+def _kinds(runtimes: Runtimes, clusters: ClusterReader) -> tuple[Kind, ...]:
     return (
         BatchJob(),
         JobSets(),
         RayClusters(),
-        RayJobs(),
-        RayServices(),
+        RayJobs(clusters),
+        RayServices(clusters),
         Pods(),
         StatefulSets(),
         Deployments(),

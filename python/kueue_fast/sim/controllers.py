@@ -35,7 +35,7 @@ from kueue_fast.lifecycle.slices import pod_counts
 from kueue_fast.lifecycle.status import Reasons, sync_admitted, timestamp, with_status, writable_status
 from kueue_fast.model import conditions
 from kueue_fast.sim.clock import VirtualClock
-from kueue_fast.sim.kind_ancestors import Ancestors, owner_lives
+from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads, owner_lives
 from kueue_fast.sim.runner import PodRunner
 
 __all__ = ["SYSTEM_PRIORITY_CLASSES", "AdmissionCheckController", "JobController", "WorkloadController"]
@@ -262,9 +262,7 @@ class JobController:
         return self._runner.job_pods(job, granted)
 
     def _workloads_of(self, job: Job) -> list[Workload]:
-        return [
-            each for each in self._cluster.dependents(job.metadata.uid or "") if each.KIND == Workload.KIND
-        ]
+        return own_workloads(self._cluster, job.metadata)
 
     def _finalize(self, workload: Workload) -> None:
         """The job is gone: end its Workload and let it go."""

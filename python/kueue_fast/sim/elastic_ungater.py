@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.lifecycle.elastic_gates import pods_to_release, releasing_slice
 from kueue_fast.lifecycle.pods import has_gate, is_terminal, slice_name, slice_of_pod
 from kueue_fast.model.elastic import ELASTIC_JOB, is_elastic
@@ -29,6 +30,8 @@ class ElasticUngater:
         self._clock = clock
         self._slices = slices
         self._pods: dict[Chain, dict[str, Pod]] = {}
+        # The uid of the job that owns the slices of a chain: not always the one that owns its pods (JS-511).
+        self._jobs: dict[Chain, str] = {}
         # The uid of the job that owns the pods of a chain, by chains that have gated pods.
         self._gated: dict[Chain, str] = {}
         self._due: set[Chain] = set()
@@ -39,14 +42,19 @@ class ElasticUngater:
     def on_workload(self, event: WatchEvent) -> None:
         """A slice was admitted, or has another size, or ended."""
         workload: Workload = event.object
-        if self._gated and is_elastic(workload.metadata.annotations, slices=self._slices):
-            self._look((workload.metadata.namespace or "", slice_name(workload)))
+        if not is_elastic(workload.metadata.annotations, slices=self._slices):
+            return
+        chain = workload.metadata.namespace or "", slice_name(workload)
+        owner = controller_of(workload.metadata)
+        if owner is not None:
+            self._jobs[chain] = owner.uid
+        self._look(chain)
 
     def on_pod(self, event: WatchEvent) -> None:
         """Keep the pod, or forget it: then another one may go."""
         pod: Pod = event.object
         name = slice_of_pod(pod)
-        owner = next((each for each in pod.metadata.owner_references or () if each.controller), None)
+        owner = controller_of(pod.metadata)
         if name is None or owner is None:
             return
         chain = pod.metadata.namespace or "", name
@@ -70,7 +78,7 @@ class ElasticUngater:
     def _run(self, chain: Any) -> None:
         self._due.discard(chain)
         pods = self._pods.get(chain, {})
-        owned = self._cluster.dependents(self._gated.get(chain, ""))
+        owned = self._cluster.dependents(self._jobs.get(chain) or self._gated.get(chain, ""))
         workloads = [each for each in owned if each.KIND == Workload.KIND]
         active = releasing_slice(workloads, slices=self._slices)
         if active is not None and slice_name(active) == chain[1]:

@@ -9,14 +9,16 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.api.ray import RayCluster, RayJob, RayService
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.jobs import reconciler
+from kueue_fast.jobs import elastic, reconciler
+from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.children import hold_child
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.roles import Role
+from kueue_fast.jobs.validation import is_elastic
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
-from kueue_fast.sim.kind_ancestors import Ancestors, workloads_of
+from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads
 from kueue_fast.sim.kind_later import Later
 from kueue_fast.sim.kind_made_pods import MadePods, placed_pods
 from kueue_fast.sim.kind_runner import KindRunner
@@ -82,6 +84,8 @@ class KindController:
         if (held or integration.finished(job) is not None) and not integration.active(job):
             self._pods.end(uid)
         self._reconcile(job, integration)
+        if job.KIND == RayCluster.KIND:
+            self._tell_owner(job)
 
     def on_workload(self, event: WatchEvent) -> None:
         """A Workload changed: its job takes the next step."""
@@ -91,11 +95,19 @@ class KindController:
             if job is not None and integration is not None:
                 self._reconcile(job, integration)
 
+    def _tell_owner(self, cluster: RayCluster) -> None:
+        """The size of a RayJob or RayService is that of its cluster. Source: JS-026."""
+        owner = controller_of(cluster.metadata)
+        integration = None if owner is None else self._integrations.get(owner.kind)
+        job = None if owner is None or integration is None else self._cluster.by_uid(owner.uid)
+        if job is not None and integration is not None:
+            self._reconcile(job, integration)
+
     def _start(self, job: Any, integration: PlayedKind) -> None:
         if integration.skip(job, self._view.settings):
             return
         self._runner.started(job, integration.roles(job))
-        workload = next(iter(workloads_of(self._cluster, job.metadata)), None)
+        workload = next(iter(own_workloads(self._cluster, job.metadata)), None)
         if workload is not None and job.KIND not in RAY_KINDS:
             view = self._view
             self._pods.make(job, placed_pods(job.metadata.name, workload, view.flavor, view.settings))
@@ -114,11 +126,29 @@ class KindController:
         above = self._ancestors.of(current.metadata)
         if above is not None:
             action = self._hold_child(current, integration, above)
+        elif elastic.is_elastic_job(current, integration, self._view):
+            action = self._next_slice_step(current, integration)
         else:
-            workload = next(iter(workloads_of(self._cluster, current.metadata)), None)
+            workload = next(iter(own_workloads(self._cluster, current.metadata)), None)
             action = reconciler.reconcile(current, integration, workload, self._view, self._clock.now)
         if action is not None and not self._actions.carry_out((action,)):
             self._later.ask(key)
 
     def _hold_child(self, job: Any, integration: Integration[Any], above: ObjectMeta) -> Any:
-        return hold_child(job, integration, workloads_of(self._cluster, above), self._clock.now)
+        sliced = any(is_elastic(each, self._view.settings) for each in (job.metadata, above))
+        workloads = own_workloads(self._cluster, above)
+        return hold_child(job, integration, workloads, self._clock.now, elastic=sliced)
+
+    def _next_slice_step(self, job: Any, integration: Integration[Any]) -> Any:
+        workloads = own_workloads(self._cluster, job.metadata)
+        try:
+            action = elastic.reconcile(job, integration, workloads, self._view, self._clock.now)
+        except elastic.TooManySlicesError:
+            return None  # The end of one of them brings the job back.
+        if isinstance(action, reconciler.CreateWorkload):
+            # The name of a slice is taken when one of the same generation of the job has ended: Kueue tries again and
+            # again until the job changes.
+            metadata = action.workload.metadata
+            if self._cluster.get(Workload.KIND, metadata.namespace, metadata.name) is not None:
+                return None
+        return action

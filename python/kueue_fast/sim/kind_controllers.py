@@ -9,6 +9,7 @@ import msgspec
 
 from kueue_fast.api.core import Pod, PodStatus
 from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.api.ray import RayCluster
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.jobs import names, pod_names
 from kueue_fast.jobs.defaults import defaulted
@@ -24,6 +25,7 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors
+from kueue_fast.sim.kind_autoscaler import Autoscaler
 from kueue_fast.sim.kind_controller import KindController, PlayedKind
 from kueue_fast.sim.kind_deployment import DeploymentController
 from kueue_fast.sim.kind_leader_worker_set import LeaderWorkerSetController
@@ -85,7 +87,8 @@ class KindControllers:
         integrations = {each.KIND: found for each in PLAYED if (found := self._played(each)) is not None}
         runner = KindRunner(cluster, clock, facts)
         KindController(cluster, clock, integrations, view, ancestors, runner, actions, pods)
-        RayOperator(cluster, clock, pods)
+        RayOperator(cluster, clock, pods, self._ray_cluster)
+        Autoscaler(cluster, clock, facts)
         around = Around(cluster, clock, view, actions)
         DeploymentController(around)
         StatefulSetController(around)
@@ -105,6 +108,14 @@ class KindControllers:
             key = obj.KIND, obj.metadata.namespace or "", obj.metadata.name
             schedule_scaling(self._cluster, self._clock, key, manifest.facts, self._start)
         return self._stored(obj)
+
+    def _ray_cluster(self, cluster: RayCluster) -> RayCluster:
+        """A RayCluster of a RayJob or RayService, with what Kueue's webhook gives it: an elastic one is gated."""
+        found: Any = self._registry.find(cluster.API_VERSION, cluster.KIND)
+        if not self._registry.enabled(found.framework):
+            return cluster
+        made: RayCluster = found.default(cluster, self._view.settings)
+        return made
 
     def _stored(self, obj: Any) -> KubernetesObject:
         integration = self._registry.find(obj.API_VERSION, obj.KIND)

@@ -7,8 +7,8 @@ from typing import Any
 
 from kueue_fast.api.apps import StatefulSet
 from kueue_fast.api.core import Pod, PriorityClass
-from kueue_fast.api.kueue import WorkloadPriorityClass
-from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.api.kueue import PodSet, Workload, WorkloadPriorityClass, WorkloadSpec
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.api.ray import RayJob
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
@@ -19,8 +19,12 @@ from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.stateful_set import replicas
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import is_managed, priority_of, queue_name
-from kueue_fast.model.validation import FieldError
-from kueue_fast.sim.manifest import REPLICAS, Manifest
+from kueue_fast.model.features import FeatureGates
+from kueue_fast.model.validation import FieldError, validate
+from kueue_fast.sim.kind_autoscaler import cluster_spec
+from kueue_fast.sim.kind_ray_input import check_ray, gated
+from kueue_fast.sim.manifest import REPLICAS, Manifest, problem_words
+from kueue_fast.sim.pod_template_input import unreadable_templates
 
 __all__ = ["Classes", "check_kind", "refused"]
 
@@ -41,8 +45,13 @@ def check_kind(
     off = registry.refusal(obj)
     if off is not None:
         return [off]
-    found = _validate(obj, integration, settings)
+    unreadable = unreadable_templates(obj)
+    if unreadable:
+        return unreadable
+    found = _validate(gated(obj, integration, settings), integration, settings)
     found += _not_played(obj, settings)
+    if cluster_spec(obj) is not None or manifest.facts.workers_at:
+        found += check_ray(obj, manifest.facts.workers_at, settings)
     if isinstance(obj, StatefulSet):
         found += _resized(obj, manifest)
     if not found and is_managed(obj.metadata, settings):
@@ -64,12 +73,7 @@ def _validate(obj: Any, integration: Any, settings: JobSettings) -> list[InputEr
 
 
 def _not_played(obj: KubernetesObject, settings: JobSettings) -> list[InputError]:
-    annotations = obj.metadata.annotations or {}
     found = []
-    if annotations.get(names.ELASTIC_JOB_ANNOTATION) == "true":
-        found.append(
-            InputError(f"elastic {obj.KIND}s ({names.ELASTIC_JOB_ANNOTATION}) cannot be simulated yet")
-        )
     if prebuilt_name(obj.metadata, settings):
         found.append(InputError(f"prebuilt Workloads ({names.PREBUILT_WORKLOAD}) cannot be simulated yet"))
     return found
@@ -96,7 +100,7 @@ def _resized(job: StatefulSet, manifest: Manifest) -> list[InputError]:
 
 
 def _priority(obj: Any, integration: Kind, settings: JobSettings, classes: Classes) -> list[InputError]:
-    """A priority class that does not exist would keep the job without Workload for ever."""
+    """A priority class that does not exist, or pods that no Workload may ask for, would keep the job without one."""
     try:
         own_class = None
         if isinstance(obj, Pod):
@@ -111,4 +115,16 @@ def _priority(obj: Any, integration: Kind, settings: JobSettings, classes: Class
         priority_of(obj.metadata, pod_sets, *classes, own_class)
     except InputError as error:
         return [error]
-    return []
+    return _unlike_a_workload(obj, pod_sets)
+
+
+def _unlike_a_workload(obj: Any, pod_sets: list[PodSet]) -> list[InputError]:
+    """Pod sets that the API server would refuse in a Workload, so that Kueue could never make it."""
+    if not pod_sets:
+        return []
+    metadata = ObjectMeta(name="w", namespace=obj.metadata.namespace)
+    made = Workload(metadata=metadata, spec=WorkloadSpec(pod_sets=pod_sets))
+    return [
+        InputError(f"no Workload can be made of it: {wrong.path}: {problem_words(wrong)}")
+        for wrong in validate(made, FeatureGates())
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -29,13 +30,21 @@ ORIGIN_KIND: Final = "ray.io/originated-from-crd"
 class RayOperator:
     """Makes what the status of a job or service names, and deletes what it does not name any more.
 
-    A cluster carries labels and annotations of its job, the queue's too.
+    A cluster carries labels and annotations of its job, the queue's too; `admit` is what Kueue's webhook makes of a new
+    one.
     """
 
-    def __init__(self, cluster: MemoryCluster, clock: VirtualClock, pods: MadePods) -> None:
+    def __init__(
+        self,
+        cluster: MemoryCluster,
+        clock: VirtualClock,
+        pods: MadePods,
+        admit: Callable[[RayCluster], RayCluster],
+    ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._pods = pods
+        self._admit = admit
         cluster.watch(RayJob.KIND, self.on_ray_job)
         cluster.watch(RayService.KIND, self.on_ray_service)
         cluster.watch(RayCluster.KIND, self.on_ray_cluster)
@@ -70,12 +79,12 @@ class RayOperator:
             self._keep(service, service.spec.ray_cluster_config, named)
 
     def on_ray_cluster(self, event: WatchEvent) -> None:
-        """A RayCluster was released: head and workers start."""
+        """A RayCluster was released: head and workers start. Workers come and go with their replicas."""
         found: RayCluster | None = self._current(event)
         if found is None or CLUSTERS.suspended(found):
             return
         name = found.metadata.name
-        self._pods.make(
+        self._pods.keep(
             found,
             [
                 PodsOfOneTemplate(
@@ -105,7 +114,7 @@ class RayOperator:
                 owner_references=[controlled_by(owner)],
             )
             released = msgspec.structs.replace(spec, suspend=None)
-            self._cluster.create(RayCluster(metadata=metadata, spec=released))
+            self._cluster.create(self._admit(RayCluster(metadata=metadata, spec=released)))
 
     def _of(self, owner: KubernetesObject, kind: str) -> list[Any]:
         return [each for each in self._cluster.dependents(owner.metadata.uid or "") if kind == each.KIND]

@@ -87,10 +87,16 @@ def settings_of(configuration: Configuration | None, gates: FeatureGates) -> Job
 
 
 def registry_of(settings: JobSettings, read: RuntimeReader) -> Registry:
-    """The kinds that are known, with the runtimes of TrainJobs as `read` finds them. Raises InputError."""
+    """The kinds that are known, with the runtimes of TrainJobs and the clusters of Ray's kinds as `read` finds
+    them. Raises InputError.
+    """
 
     def runtime(kind: str, namespace: str, name: str) -> TrainingRuntimeSpec | None:
         found: Any = read(kind, namespace, name)
         return None if found is None else found.spec
 
-    return Registry(settings, runtime)
+    def ray_cluster(namespace: str, name: str) -> RayCluster | None:
+        found = read(RayCluster.KIND, namespace, name)
+        return found if isinstance(found, RayCluster) else None
+
+    return Registry(settings, runtime, ray_cluster)

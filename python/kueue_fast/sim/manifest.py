@@ -29,6 +29,7 @@ __all__ = [
     "Manifest",
     "ManifestErrors",
     "Moment",
+    "Resize",
     "SimulationFacts",
     "bounded",
     "describe",
@@ -51,7 +52,9 @@ FAILS_AT: Final = PREFIX + "fails-at"
 RECOVERS_AT: Final = PREFIX + "recovers-at"
 """When a node is ready again: times as for the arrival, with commas between them."""
 RESIZE: Final = PREFIX + "resize"
-"""When an elastic Job gets another parallelism: `10m=8, 30m=3`, times as for the arrival."""
+"""When an elastic job gets another size: `10m=8, 30m=3`, times as for the arrival; with several worker groups
+`10m=gpu:8`.
+"""
 REPLICAS: Final = PREFIX + "replicas"
 """When a kind that serves is scaled, and to what: `10m=4,30m=2`, times as for the arrival."""
 
@@ -75,6 +78,7 @@ _STOPPABLE: Final = (
     "Pod",
 )
 _SCALABLE: Final = ("Deployment", "LeaderWorkerSet", "StatefulSet")
+_RAY: Final = ("RayCluster", "RayJob", "RayService")
 _ENDLESS: Final = ("RayCluster", "RayService")
 # Annotation -> the kinds on which it means something.
 _KINDS: Final[dict[str, tuple[str, ...]]] = {
@@ -84,7 +88,7 @@ _KINDS: Final[dict[str, tuple[str, ...]]] = {
     REPLICAS: _SCALABLE,
     FAILS_AT: ("Node",),
     RECOVERS_AT: ("Node",),
-    RESIZE: ("Job",),
+    RESIZE: ("Job", *_RAY),
 }
 MOST_ERRORS: Final = 20
 
@@ -100,12 +104,21 @@ class Moment(NamedTuple):
         return self.ns if self.absolute else start_ns + self.ns
 
 
+class Resize(NamedTuple):
+    """From `moment` on a worker group has so many replicas; an empty name means the only group."""
+
+    moment: Moment
+    replicas: int
+    group: str
+
+
 @dataclass(frozen=True, slots=True)
 class SimulationFacts:
     """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
 
     An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970. A node changes at `fails_at`
-    and `recovers_at`; an elastic job gets another parallelism at `resizes`, what serves is scaled at `replicas_at`.
+    and `recovers_at`; an elastic Job gets another parallelism at `resizes`, a Ray cluster other replicas at
+    `workers_at`; what serves is scaled at `replicas_at`.
     """
 
     arrival_ns: int | None = None
@@ -116,6 +129,7 @@ class SimulationFacts:
     fails_at: tuple[Moment, ...] = ()
     recovers_at: tuple[Moment, ...] = ()
     resizes: tuple[tuple[Moment, int], ...] = ()
+    workers_at: tuple[Resize, ...] = ()
     replicas_at: tuple[tuple[Moment, int], ...] = ()
 
 
@@ -171,6 +185,8 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
             elif name in (FAILS_AT, RECOVERS_AT):
                 field_name = "fails_at" if name == FAILS_AT else "recovers_at"
                 facts[field_name] = tuple(_moment(part.strip()) for part in value.split(","))
+            elif name == RESIZE and kind in _RAY:
+                facts["workers_at"] = tuple(_workers(part.strip()) for part in value.split(","))
             elif name == RESIZE:
                 facts["resizes"] = tuple(_resize(part.strip()) for part in value.split(","))
             elif name == REPLICAS:
@@ -225,6 +241,18 @@ def _resize(text: str) -> tuple[Moment, int]:
             f"is {text[:60]!r}", "a time and a parallelism, such as 10m=8, with commas between several"
         )
     return _moment(time.strip()), pods
+
+
+def _workers(text: str) -> Resize:
+    time, sign, size = text.rpartition("=")
+    group, _, number = size.rpartition(":")
+    count = parse_int32(number.strip())
+    if not sign or count is None or count < 0:
+        raise _Wrong(
+            f"is {text[:60]!r}",
+            "a time and replicas such as 10m=8 or, with the name of a worker group, 10m=gpu:8; commas between several",
+        )
+    return Resize(_moment(time.strip()), count, group.strip())
 
 
 def _arrival(text: str) -> dict[str, int]:

@@ -278,6 +278,9 @@ class Simulation:
         if old is None or new is None or done is None:
             return None
         self.cluster.update_status(done)
+        placed = slices.with_cluster_of(new, old)
+        if placed is not new:
+            self.cluster.update_status(placed)
         namespace, name = old.metadata.namespace or "", old.metadata.name
         return events.slice_replaced(namespace, name, slices.replacement_message(new), self.clock.now)
 
