@@ -1,4 +1,4 @@
-"""How the cost of a scheduling cycle grows: with candidates for preemption, with ClusterQueues, with flavors.
+"""How the cost of a scheduling cycle grows: with candidates, with ClusterQueues, with leaves, with flavors.
 
     python -m bench.curves [CURVE...] [--out bench/curves.svg] [--json] [--rounds 3] [--peer]
 
@@ -23,13 +23,14 @@ from pathlib import Path
 
 from bench.curves_picture import Line, Panel, draw
 from bench.engines import NOW, blocked, filled_engine
-from bench.load_cases import LoadCase, drain, preempt
+from bench.load_cases import LoadCase, drain, preempt, topology
 from bench.peer_build import BenchError, build_peer
 from bench.side_by_side import NS_PER_MS, run_process
 
 CANDIDATES = (1000, 2000, 5000, 10_000)
 QUEUES = (1000, 2000, 3500, 5000)
 FLAVORS = (1, 2, 4, 8, 16)
+LEAVES = (1024, 5120, 20_480, 51_200, 102_400)
 CYCLES = 3  # of a case with more than one
 COHORT = 100  # ClusterQueues in a cohort, where there are many cohorts
 PEER_SECONDS = 60  # a run of the peer that takes longer is left out, and larger ones with it
@@ -89,6 +90,13 @@ CURVES: dict[str, Curve] = {
     ),
     "drain-fair-flat": Curve(
         "ClusterQueues", QUEUES, CYCLES, lambda size: drain("", 1, size, CYCLES, fair=True), lambda size: size
+    ),
+    "topology": Curve(
+        "leaves",
+        LEAVES,
+        CYCLES,
+        lambda size: topology("", size // 1024, 32, 32, CYCLES, 256),
+        lambda size: 1,
     ),
     "flavors": Curve("flavors", FLAVORS, CYCLES, lambda size: blocked(100, size), lambda size: 0),
 }

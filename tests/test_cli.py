@@ -134,8 +134,8 @@ BAD: dict[str, tuple[str, str, str]] = {
     ),
     "a kind that comes later": (
         "in.yaml",
-        "apiVersion: ray.io/v1\nkind: RayJob\n",
-        "kind RayJob (ray.io/v1) is not supported yet",
+        "apiVersion: batch/v1\nkind: CronJob\n",
+        "kind CronJob (batch/v1) is not supported yet",
     ),
     "a quantity that is none": (
         "in.yaml",
@@ -276,12 +276,18 @@ def test_standard_input_and_several_paths(tmp_path: Path) -> None:
     assert [entry["name"] for entry in json.loads(result.stdout)["workloads"]] == ["one", "three", "two"]
 
 
-@pytest.mark.parametrize("name", ["quickstart", "workloads"])
+@pytest.mark.parametrize("name", ["quickstart", "workloads", "elastic-job"])
 def test_examples_run_and_repeat_to_the_byte(name: str) -> None:
     first, second = (invoke("simulate", "-f", str(EXAMPLES / name)) for _ in range(2))
     assert first.exit_code == 0
     assert first.stderr == ""
     assert first.stdout == second.stdout
+
+
+def test_the_page_on_elastic_jobs_shows_what_its_example_prints() -> None:
+    page = (ROOT / "docs/elastic-jobs.md").read_text(encoding="utf-8")
+    printed = invoke("simulate", "-f", str(EXAMPLES / "elastic-job")).stdout
+    assert f"```text\n{printed}```" in page
 
 
 def test_quickstart_tells_who_borrows_and_who_waits_for_ever() -> None:

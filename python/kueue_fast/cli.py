@@ -19,6 +19,7 @@ from kueue_fast.errors import KueueFastError
 if TYPE_CHECKING:
     from kueue_fast.api.configuration import Configuration
     from kueue_fast.model.features import FeatureGates
+    from kueue_fast.sim.manifest import Manifest
     from kueue_fast.sim.result import SimulationResult
 
 __all__ = ["cli", "main"]
@@ -89,6 +90,16 @@ def _writable(ctx: click.Context, parameter: click.Parameter, value: str | None)
     return value
 
 
+_nodes_option: Final = click.option(
+    "--nodes",
+    "nodes",
+    metavar="'[FLAVOR:]SHAPE RESOURCES'",
+    multiple=True,
+    help="Add equal nodes for a flavor with a Topology, such as '4x16x32 cpu=96,memory=256Gi,nvidia.com/gpu=8': "
+    "4 blocks of 16 racks of 32 hosts. May be repeated.",
+)
+
+
 @cli.command(short_help="Run manifests on a virtual clock.")
 @click.option(
     "-f",
@@ -106,14 +117,7 @@ def _writable(ctx: click.Context, parameter: click.Parameter, value: str | None)
     callback=_duration,
     help="Stop after this time on the virtual clock, such as 2h.",
 )
-@click.option(
-    "--nodes",
-    "nodes",
-    metavar="'[FLAVOR:]SHAPE RESOURCES'",
-    multiple=True,
-    help="Add equal nodes for a flavor with a Topology, such as '4x16x32 cpu=96,memory=256Gi,nvidia.com/gpu=8': "
-    "4 blocks of 16 racks of 32 hosts. May be repeated.",
-)
+@_nodes_option
 @click.option("--config", metavar="FILE", help="Kueue's Configuration, v1beta1 or v1beta2.")
 @click.option("--feature-gates", metavar="A=true,B=false", default="", help="Kueue's feature gates.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -149,18 +153,7 @@ def simulate(
       sim.kueue-fast.dev/fails-at      when a Node is not ready any more; times as for the arrival, with commas
       sim.kueue-fast.dev/recovers-at   when it is ready again
     """  # noqa: D301 (click's mark for lines that are not to be rewrapped)
-    from kueue_fast.model.features import load_feature_gates
-    from kueue_fast.sim.manifests import load
-
-    configuration = None if config is None else _configuration(config)
-    gates = load_feature_gates(feature_gates, None if configuration is None else configuration.feature_gates)
-    if config is not None and configuration is not None:
-        _check_configuration(configuration, gates, config)
-    manifests = load([*filenames, *more], gates)
-    if nodes:
-        from kueue_fast.sim.nodes import add_nodes
-
-        manifests = add_nodes(nodes, manifests)
+    configuration, gates, manifests = _read_input([*filenames, *more], nodes, config, feature_gates)
 
     # The rest is slower to import, and in vain where the input is wrong.
     from kueue_fast.sim.json_report import to_json
@@ -187,6 +180,25 @@ def simulate(
         click.echo(to_json(result), nl=False)
     else:
         print_report(result, sys.stdout)
+
+
+def _read_input(
+    files: Sequence[str], nodes: Sequence[str], config: str | None, feature_gates: str
+) -> tuple[Configuration | None, FeatureGates, Sequence[Manifest]]:
+    """Configuration, gates and manifests of a run. Raises KueueFastError for what cannot be used."""
+    from kueue_fast.model.features import load_feature_gates
+    from kueue_fast.sim.manifests import load
+
+    configuration = None if config is None else _configuration(config)
+    gates = load_feature_gates(feature_gates, None if configuration is None else configuration.feature_gates)
+    if config is not None and configuration is not None:
+        _check_configuration(configuration, gates, config)
+    manifests: Sequence[Manifest] = load(files, gates)
+    if nodes:
+        from kueue_fast.sim.nodes import add_nodes
+
+        manifests = add_nodes(nodes, manifests)
+    return configuration, gates, manifests
 
 
 def _write_report(result: SimulationResult, file: str) -> None:
@@ -225,6 +237,62 @@ def _check_configuration(configuration: Configuration, gates: FeatureGates, file
     for problem in validate_configuration(configuration, gates):
         errors.add(field_error(problem).located(file=file, object="Configuration"))
     errors.raise_if_any()
+
+
+@cli.command(short_help="Say why an object waits, or what it got.")
+@click.option(
+    "-f",
+    "--filename",
+    "filenames",
+    metavar="FILE_OR_DIR",
+    multiple=True,
+    required=True,
+    help="Manifests: files, directories (read recursively), or - for standard input. May be repeated.",
+)
+@click.argument("target", metavar="KIND/NAMESPACE/NAME")
+@click.option(
+    "--at",
+    metavar="DURATION",
+    callback=_duration,
+    help="At this time on the virtual clock, such as 10m; else the end.",
+)
+@_nodes_option
+@click.option("--config", metavar="FILE", help="Kueue's Configuration, v1beta1 or v1beta2.")
+@click.option("--feature-gates", metavar="A=true,B=false", default="", help="Kueue's feature gates.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
+def explain(
+    filenames: Sequence[str],
+    target: str,
+    at: int | None,
+    nodes: Sequence[str],
+    config: str | None,
+    feature_gates: str,
+    as_json: bool,
+) -> None:
+    """Run manifests on a virtual clock up to a moment, and say why a Job or Workload waits then, or what it got.
+
+    Takes what `simulate` takes. The object is named like Job/team-a/train.
+    """
+    from kueue_fast.sim.explain import explain as run
+    from kueue_fast.sim.explain import read_target
+    from kueue_fast.sim.explain_text import print_explanation
+    from kueue_fast.sim.explanation import to_json
+    from kueue_fast.sim.options import SimulationOptions
+    from kueue_fast.sim.progress import progress_bar
+
+    asked = read_target(target)
+    configuration, gates, manifests = _read_input(filenames, nodes, config, feature_gates)
+    for warning in gates.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    with progress_bar() as progress:
+        options = SimulationOptions(
+            until_ns=at, configuration=configuration, feature_gates=gates.overridden(), progress=progress
+        )
+        document = run(manifests, asked, options)
+    if as_json:
+        click.echo(to_json(document), nl=False)
+    else:
+        print_explanation(document, sys.stdout)
 
 
 @cli.command(short_help="Replay recorded scenarios and compare.")

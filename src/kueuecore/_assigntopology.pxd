@@ -13,6 +13,7 @@ cdef class TopologyAssigner(Assigner):
     cdef readonly Topologies topologies
     cdef readonly PodTopology pod_topology
     cdef public bint placing                  # gate TopologyAwareScheduling
+    cdef public bint elastic_topology         # gate ElasticJobsViaWorkloadSlicesWithTAS
 
     # the workload at hand
     cdef bint second_pass                     # it holds its quota, and only places are looked for (TP-1601)
@@ -27,6 +28,8 @@ cdef class TopologyAssigner(Assigner):
 
     cdef bint asks(self, Py_ssize_t row, index_t queue) noexcept nogil
     cdef bint asks_any(self, index_t workload, index_t queue) noexcept nogil
+    cdef bint has_places(self, index_t workload, Py_ssize_t pod_set) noexcept nogil
+    cdef bint refuse_elastic(self, index_t workload, Py_ssize_t pod_set) except -1 nogil
     cdef int collect_placements(self, index_t workload, index_t queue) except -1 nogil
     cdef index_t tree_of(self, index_t workload, Py_ssize_t pod_set, ReasonCode* error) noexcept nogil
     cdef index_t replaced_place(self, index_t tree) noexcept nogil

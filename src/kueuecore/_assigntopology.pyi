@@ -10,6 +10,7 @@ from kueuecore._topology import Topologies
 @disjoint_base
 class TopologyAssigner(Assigner):
     placing: bool
+    elastic_topology: bool
 
     def __init__(self, preemptor: Preemptor, placer: Placer, pod_topology: PodTopology) -> None: ...
     @property

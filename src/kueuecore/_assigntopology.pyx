@@ -6,14 +6,15 @@ from libc.stdlib cimport free, realloc
 from kueuecore._assign cimport DELAY_PENDING, DELAY_READY, NOT_DELAYED, Assigner
 from kueuecore._placement cimport NOT_ENOUGH_ROOM, PlacedDomain, PlacementRequest, Placer
 from kueuecore._podtopology cimport (
-    ASKS_NOTHING, DELAYED_ALWAYS, DELAYED_ONCE, HAS_TOPOLOGY, NO_TOPOLOGY, PodTopology,
+    ASKS_NOTHING, ASKS_PREFERRED, ASKS_REQUIRED, DELAYED_ALWAYS, DELAYED_ONCE, HAS_TOPOLOGY, NO_TOPOLOGY, PodTopology,
 )
 from kueuecore._preempt cimport Preemptor
 from kueuecore._secondpass cimport SecondPass
 from kueuecore._topology cimport AS_EMPTY, AS_USED, BookingList
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport (
-    MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NONE, PREEMPT, REASON_LAYER_NOT_PLACED, REASON_LEVEL_MISSING,
+    MODE_FIT, MODE_NO_FIT, MODE_PREEMPT, NONE, PREEMPT, REASON_ELASTIC_PREFERRED, REASON_ELASTIC_REQUIRED,
+    REASON_LAYER_NOT_PLACED, REASON_LEVEL_MISSING,
     REASON_NO_TOPOLOGY_DATA, REASON_NO_TOPOLOGY_FLAVOR, REASON_NODES_EXCLUDED, REASON_NOT_PLACED,
     REASON_SEVERAL_TOPOLOGIES, REASON_TOPOLOGY_ONLY, REASON_TOPOLOGY_UNKNOWN, REASON_TOPOLOGY_UNSUPPORTED,
     ReasonCode, index_t,
@@ -35,6 +36,7 @@ cdef class TopologyAssigner(Assigner):
         self.topologies = placer.topologies
         self.pod_topology = pod_topology
         self.placing = True
+        self.elastic_topology = False
         self.second_pass = False
         self.unhealthy_first = self.unhealthy_end = 0
         self.again = SecondPass()
@@ -47,7 +49,7 @@ cdef class TopologyAssigner(Assigner):
     # --- which flavors suit
 
     cdef bint asks(self, Py_ssize_t row, index_t queue) noexcept nogil:
-        """Whether a pod set is to be placed: it says so, or all flavors of its queue have topologies (TP-601, TP-602)."""
+        """Whether a pod set is to be placed: it says so, or all flavors of its queue have one (TP-601, TP-602)."""
         return self.pod_topology.kind_of(row) != ASKS_NOTHING or self.flavors.topology_only[queue]
 
     cdef bint asks_any(self, index_t workload, index_t queue) noexcept nogil:
@@ -159,6 +161,8 @@ cdef class TopologyAssigner(Assigner):
         for p in range(length):
             if not self.asks(first + p, queue) or self.results[p].count == 0 or self.is_placed_soundly(workload, p):
                 continue
+            if self.elastic_topology and self.workloads.elastic[workload] and self.refuse_elastic(workload, p):
+                continue
             error = REASON_NO_TOPOLOGY_DATA
             tree = NONE
             if self.pod_topology.has_topology[queue]:
@@ -182,6 +186,10 @@ cdef class TopologyAssigner(Assigner):
             request.pod_set = <index_t> p
             request.group = self.workloads.group[first + p]
             request.count = self.results[p].count
+            if self.elastic_topology and self.workloads.elastic[workload] and self.replaced != NONE:
+                if self.has_places(self.replaced, p):
+                    request.previous_workload = self.replaced
+                    request.previous_pod_set = <index_t> p
             if self.unhealthy_first != self.unhealthy_end:
                 request.previous_workload = workload
                 request.previous_pod_set = <index_t> p
@@ -192,6 +200,28 @@ cdef class TopologyAssigner(Assigner):
             # what names failed nodes is only repaired, and there is nothing to repair yet: it goes without (TP-1502)
             self.placement_count = 0
         return 0
+
+    cdef bint refuse_elastic(self, index_t workload, Py_ssize_t pod_set) except -1 nogil:
+        """Whether a pod set of an elastic job asks for a level: only unconstrained ones can grow (TP-604, TP-1301)."""
+        cdef int kind = self.pod_topology.kind_of(self.workloads.pod_set_start[workload] + pod_set)
+        if kind != ASKS_REQUIRED and kind != ASKS_PREFERRED:
+            return False
+        self.results[pod_set].mode = MODE_NO_FIT
+        self.mode = MODE_NO_FIT
+        self.note(
+            REASON_ELASTIC_REQUIRED if kind == ASKS_REQUIRED else REASON_ELASTIC_PREFERRED, <index_t> pod_set,
+            NONE, NONE, 0, 0, 0,
+        )
+        return True
+
+    cdef bint has_places(self, index_t workload, Py_ssize_t pod_set) noexcept nogil:
+        cdef BookingList* held = self.topologies.bookings_of(workload)
+        cdef Py_ssize_t i
+        if held != NULL:
+            for i in range(held.length):
+                if held.items[i].pod_set == pod_set:
+                    return True
+        return False
 
     # --- placing
 

@@ -1,6 +1,6 @@
 """Balanced placement of preferred requests (TP-901..910, gate TASBalancedPlacement)."""
 
-from kueuecore._counts cimport Counts
+from kueuecore._leaves cimport Counts
 from kueuecore._levels cimport Heap, Search, Shares
 from kueuecore._topology cimport Topologies
 

@@ -1,17 +1,19 @@
 """Balanced placement: every domain gets at least a threshold of slices, on as few domains as that allows.
 
-Sets of sibling domains are tried on copies of their counts, from which all that holds less than the threshold is pruned.
+Sets of sibling domains are tried on copies of their counts, from which all that holds less than the threshold is
+pruned.
 """
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from kueuecore._counts cimport Counts, LevelCounts, Shape, allocate, sum_up
+from kueuecore._counts cimport sum_up
+from kueuecore._leaves cimport Counts, LevelCounts, Shape, allocate
 from kueuecore._levels cimport Heap, Search, Shares, append, descend
 from kueuecore._optimal cimport Greedy, choose, sort_domains, take_greedily
 from kueuecore._topology cimport Topologies
-from kueuecore._trees cimport MOST_LEVELS, Tree
+from kueuecore._trees cimport Tree
 from kueuecore._types cimport NONE, index_t
 
 
@@ -109,12 +111,14 @@ cdef Py_ssize_t list_range(index_t* domains, Ranges* ranges, int level) noexcept
     return ranges.end[level] - ranges.first[level]
 
 
-cdef int64_t threshold_of_set(Tree* tree, Counts* counts, Counts* pruned, Search* search, Ranges* ranges, index_t* domains,
+cdef int64_t threshold_of_set(Tree* tree, Counts* counts, Counts* pruned, Search* search, Ranges* ranges,
+                              index_t* domains,
                               int64_t best, int64_t* count) noexcept nogil:
     """The threshold that a set meets and on how many domains, on pruned copies; 0 when none (TP-904)."""
     cdef int level = search.level, lower = level + 1 if level < counts.shape.slice_level else level
     cdef LevelCounts* row = &counts.levels[lower]
-    cdef Greedy greedy = take_greedily(counts, lower, domains, list_range(domains, ranges, lower), search.need, search.leaders)
+    cdef Greedy greedy = take_greedily(counts, lower, domains, list_range(domains, ranges, lower), search.need,
+                                       search.leaders)
     cdef int64_t threshold, reserving
     # Without any domain there is nothing to balance (upstream would divide by zero).
     if not greedy.fits or greedy.domains == 0:
@@ -146,7 +150,8 @@ cdef Greedy prune_and_take(Tree* tree, Counts* counts, Counts* pruned, Search* s
                            int64_t threshold) noexcept nogil:
     copy_counts(tree, counts, pruned, search.level, ranges)
     prune(tree, pruned, search.level, ranges, threshold)
-    return take_greedily(pruned, search.level, domains, list_range(domains, ranges, search.level), search.need, search.leaders)
+    return take_greedily(pruned, search.level, domains, list_range(domains, ranges, search.level), search.need,
+                         search.leaders)
 
 
 cdef void copy_counts(Tree* tree, Counts* counts, Counts* copy, int level, Ranges* ranges) noexcept nogil:
@@ -173,16 +178,15 @@ cdef void copy_counts(Tree* tree, Counts* counts, Counts* copy, int level, Range
 cdef void prune(Tree* tree, Counts* counts, int level, Ranges* ranges, int64_t threshold) noexcept nogil:
     """Drop what holds less than the threshold: children, then the domains by what is left (TP-905)."""
     cdef Py_ssize_t domain
+    cdef LevelCounts* leaves = &counts.levels[tree.depth - 1]
     cdef int below
     if level + 1 < tree.depth:
         for domain in range(ranges.first[level + 1], ranges.end[level + 1]):
             prune_domain(tree, counts, level + 1, domain, threshold)
-    for domain in range(ranges.first[tree.depth - 1], ranges.end[tree.depth - 1]):
-        if counts.shape.slice_level == tree.depth - 1:
-            counts.levels[tree.depth - 1].slices[domain] = counts.levels[tree.depth - 1].pods[domain] // counts.shape.slice_size
-            counts.levels[tree.depth - 1].slices_led[domain] = (
-                counts.levels[tree.depth - 1].pods_led[domain] // counts.shape.slice_size
-            )
+    if leaves.slices != NULL:
+        for domain in range(ranges.first[tree.depth - 1], ranges.end[tree.depth - 1]):
+            leaves.slices[domain] = leaves.pods[domain] // counts.shape.slice_size
+            leaves.slices_led[domain] = leaves.pods_led[domain] // counts.shape.slice_size
     for below in range(tree.depth - 2, level - 1, -1):
         for domain in range(ranges.first[below], ranges.end[below]):
             sum_up(counts, tree, below, domain, 0)
@@ -236,7 +240,8 @@ cdef int place_set(Tree* tree, Counts* counts, Search* search, Ranges* ranges, i
             return 0
         spare.length = 0
         for item in range(count):
-            for child in range(tree.levels[level].first_child[domains[item]], tree.levels[level].child_end[domains[item]]):
+            for child in range(tree.levels[level].first_child[domains[item]],
+                               tree.levels[level].child_end[domains[item]]):
                 append(spare, <index_t> child, 0, 0)
         count = spare.length
         for item in range(count):

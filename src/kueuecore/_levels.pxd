@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kueuecore._counts cimport Counts
+from kueuecore._leaves cimport Counts
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport index_t
 
@@ -44,6 +44,7 @@ cdef enum Found:
 cdef int append(Shares* shares, index_t domain, int32_t leaders, int64_t pods) except -1 nogil
 cdef int search_levels(Counts* counts, Tree* tree, Search* search, Heap* heap, Shares* found) except -1 nogil
 cdef bint fits(Counts* counts, Tree* tree, Search* search) noexcept nogil
-cdef int descend(Counts* counts, Tree* tree, Search* search, bint balanced, Heap* heap, Shares* shares, Shares* spare) except -1 nogil
+cdef int descend(Counts* counts, Tree* tree, Search* search, bint balanced, Heap* heap, Shares* shares,
+                 Shares* spare) except -1 nogil
 cdef bint before_led(Counts* counts, int level, bint least_free, Py_ssize_t a, Py_ssize_t b) noexcept nogil
 cdef bint before(Counts* counts, int level, bint least_free, Py_ssize_t a, Py_ssize_t b) noexcept nogil

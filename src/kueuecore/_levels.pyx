@@ -8,7 +8,8 @@ result matters at all, it is the order of level values, made at the very end.
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport realloc
 
-from kueuecore._counts cimport Counts, LevelCounts, hits_at
+from kueuecore._counts cimport hits_at
+from kueuecore._leaves cimport Counts, LevelCounts
 from kueuecore._trees cimport Level, Tree
 from kueuecore._types cimport NONE, index_t
 
@@ -187,14 +188,30 @@ cdef bint take_rest(Source* source, int64_t need, Py_ssize_t leader, Heap* heap,
             range_of(source, number, &first, &end)
             for domain in range(first, end):
                 room = room_of(source, domain)
-                if room < need or room > room_of(source, best) or domain == leader or not same_score(source, domain, last):
+                if room < need or room > room_of(source, best) or domain == leader or not same_score(source, domain,
+                                                                                                     last):
                     continue
                 if domain != last and before(source.counts, source.level, False, domain, last):
                     continue
                 if room < room_of(source, best) or before(source.counts, source.level, False, domain, best):
                     best = domain
     append(taken, <index_t> best, 0, need * source.unit)
+    if source.by_slices and source.row.leaders != NULL and (source.least_free or source.row.scores != NULL):
+        take_hosts(source, last, leader, taken)
     return True
+
+
+cdef int take_hosts(Source* source, Py_ssize_t last, Py_ssize_t leader, Shares* taken) except -1 nogil:
+    """Domains without room that stand before the last one taken: they get no pods, but all children are looked at
+    together on the next level, and the leader may go to one of theirs."""
+    cdef Py_ssize_t number, first, end, domain
+    for number in range(range_count(source)):
+        range_of(source, number, &first, &end)
+        for domain in range(first, end):
+            if (hosts(source, domain) and room_of(source, domain) <= 0 and domain != leader
+                    and before(source.counts, source.level, source.least_free, domain, last)):
+                append(taken, <index_t> domain, 0, 0)
+    return 0
 
 
 cdef bint share_out(Source* source, int64_t need, int32_t leaders, Heap* heap, Shares* taken) except -1 nogil:
@@ -304,7 +321,7 @@ cdef Py_ssize_t end_of_order(Counts* counts, Tree* tree, Search* search, bint la
 
 cdef int search_levels(Counts* counts, Tree* tree, Search* search, Heap* heap, Shares* found) except -1 nogil:
     """The domains that take the request, from the requested level upwards, with their shares (a Found)."""
-    cdef Py_ssize_t domain, top
+    cdef Py_ssize_t domain
     cdef LevelCounts* row
     while True:
         if tree.live == 0:
@@ -329,7 +346,7 @@ cdef int spread(Counts* counts, Tree* tree, Search* search, Heap* heap, Shares* 
     """Several domains of a level together (TP-808.7)."""
     cdef Source source
     cdef Py_ssize_t domain, leader = NONE
-    cdef int64_t need = search.need, total = 0
+    cdef int64_t need = search.need, total = 0, loss
     source.counts = counts
     source.row = &counts.levels[search.level]
     source.above = NULL
@@ -344,7 +361,8 @@ cdef int spread(Counts* counts, Tree* tree, Search* search, Heap* heap, Shares* 
         total += source.row.slices[domain]
     if search.leaders:
         for domain in range(source.domains):
-            if hosts(&source, domain) and total - (source.row.slices[domain] - source.row.slices_led[domain]) >= need and (
+            loss = source.row.slices[domain] - source.row.slices_led[domain]
+            if hosts(&source, domain) and total - loss >= need and (
                 leader == NONE or before_led(counts, search.level, search.least_free, domain, leader)
             ):
                 leader = domain
@@ -384,7 +402,8 @@ cdef bint fits(Counts* counts, Tree* tree, Search* search) noexcept nogil:
 
 # ---- descent (TP-811) ---------------------------------------------------------------------------------------------
 
-cdef int descend(Counts* counts, Tree* tree, Search* search, bint balanced, Heap* heap, Shares* shares, Shares* spare) except -1 nogil:
+cdef int descend(Counts* counts, Tree* tree, Search* search, bint balanced, Heap* heap, Shares* shares,
+                 Shares* spare) except -1 nogil:
     """Share out from the found level down to the leaves; 0 when a level ran dry, which balanced placement may do."""
     cdef Source source
     cdef Py_ssize_t item
@@ -418,7 +437,8 @@ cdef int descend(Counts* counts, Tree* tree, Search* search, bint balanced, Heap
                 if shares.items[item].pods == 0 and not shares.items[item].leaders:
                     continue
                 source.parents = &shares.items[item]
-                enough = share_out(&source, shares.items[item].pods // source.unit, shares.items[item].leaders, heap, spare)
+                enough = share_out(&source, shares.items[item].pods // source.unit, shares.items[item].leaders, heap,
+                                   spare)
                 if not enough:
                     return 0
         swap = shares[0]

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kueuecore._counts cimport Counts
+from kueuecore._leaves cimport Counts
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport index_t
 
@@ -34,6 +34,7 @@ cdef struct Programme:
 
 
 cdef void sort_domains(Counts* counts, int level, bint led, index_t* domains, Py_ssize_t length) noexcept nogil
-cdef Greedy take_greedily(Counts* counts, int level, index_t* domains, Py_ssize_t length, int64_t need, int32_t leaders) noexcept nogil
+cdef Greedy take_greedily(Counts* counts, int level, index_t* domains, Py_ssize_t length, int64_t need,
+                          int32_t leaders) noexcept nogil
 cdef Py_ssize_t choose(Counts* counts, Tree* tree, int level, index_t* domains, Py_ssize_t length, int64_t need,
                        int32_t leaders, bint by_entropy) except -2 nogil

@@ -2,10 +2,10 @@
 
 from libc.math cimport frexp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memset
 
-from kueuecore._counts cimport Counts, LevelCounts
+from kueuecore._leaves cimport Counts, LevelCounts
 from kueuecore._levels cimport before, before_led
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport NONE, index_t
@@ -214,7 +214,8 @@ cdef Py_ssize_t run_programme(Programme* programme, Counts* counts, int level, i
 
 
 cdef inline Py_ssize_t bucket_of(Programme* programme, int32_t used, int32_t leaders, int64_t pods) noexcept nogil:
-    cdef uint64_t key = <uint64_t> pods * 0x9E3779B97F4A7C15ULL + <uint64_t> (2 * used + leaders) * 0xC2B2AE3D27D4EB4FULL
+    cdef uint64_t key = <uint64_t> pods * 0x9E3779B97F4A7C15ULL
+    key += <uint64_t> (2 * used + leaders) * 0xC2B2AE3D27D4EB4FULL
     return <Py_ssize_t> ((key ^ (key >> 29)) & <uint64_t> (programme.bucket_count - 1))
 
 

@@ -438,6 +438,13 @@ cdef class Pending:
         self.check_queue(queue)
         return self.queues[queue].parked.length
 
+    def goes_before(self, index_t queue, index_t a, index_t b):
+        """Whether `a` comes out of the heap of a ClusterQueue before `b`, if both wait there (QC-11, QC-13, QC-18)."""
+        self.check_queue(queue)
+        self.check_workload(a)
+        self.check_workload(b)
+        return self.precedes(&self.queues[queue], a, b)
+
     def place_of(self, index_t workload):
         """0 nowhere, 1 in the heap, 2 parked, 3 in flight."""
         self.check_workload(workload)

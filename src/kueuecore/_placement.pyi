@@ -5,21 +5,17 @@ from typing_extensions import disjoint_base
 
 from kueuecore._counts import CountCache
 from kueuecore._journal import Journal
+from kueuecore._placed import PlacementResult
 from kueuecore._topology import Topologies
 
-ERRORS: tuple[str, ...]
-
 @disjoint_base
-class Placer:
+class Placer(PlacementResult):
     mixed_profile: bool
     balanced: bool
     overlapping: bool
-    multi_layer: bool
     prefers_affinity: bool
 
     def __init__(self, topologies: Topologies, journal: Journal) -> None: ...
-    @property
-    def topologies(self) -> Topologies: ...
     @property
     def journal(self) -> Journal: ...
     @property

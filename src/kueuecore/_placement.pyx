@@ -1,43 +1,34 @@
 """Placing all pod sets of a workload, one tree and one group after the other."""
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from kueuecore._balanced cimport forget_balancing, place_balanced
-from kueuecore._counts cimport CountCache, Counts, Shape
+from kueuecore._counts cimport CountCache
 from kueuecore._journal cimport Journal
+from kueuecore._leaves cimport Counts, Shape
 from kueuecore._levels cimport FOUND, NO_DOMAIN, Search, Shares, append, descend, fits, search_levels
+from kueuecore._placed cimport PlacementResult, read_requests
 from kueuecore._requests cimport (
-    INVALID_FILTER, LEVEL_UNKNOWN, NO_DOMAINS, NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, STALE_DOMAIN, TOO_MANY_IN_GROUP,
-    Complaint, PlacementRequest, Restriction, level_of, read_previous, resolve, restrict_replacement, sort_and_merge, truncate,
+    LEVEL_UNKNOWN, NO_DOMAINS, NO_REPLACEMENT, NOT_ENOUGH_ROOM, PLACED, STALE_DOMAIN, TOO_MANY_IN_GROUP,
+    Complaint, PlacementRequest, Restriction, read_previous, resolve, restrict_replacement, sort_and_merge, truncate,
 )
 from kueuecore._topology cimport AS_USED, Topologies
 from kueuecore._trees cimport Tree
 from kueuecore._types cimport NONE, index_t
 
-ERRORS = (
-    "PLACED", "NOT_ENOUGH_ROOM", "LEVEL_MISSING", "LEVEL_UNKNOWN", "SLICE_LEVEL_UNKNOWN", "SLICE_ABOVE_MAIN",
-    "SLICE_SIZE_MISSING", "LAYER_UNKNOWN", "LAYER_NOT_LOWER", "LAYER_NOT_DIVIDING", "NO_DOMAINS", "INVALID_FILTER",
-    "STALE_DOMAIN", "NO_REPLACEMENT", "TOO_MANY_IN_GROUP",
-)
 
-
-cdef class Placer:
+cdef class Placer(PlacementResult):
     """Places the pod sets of one workload at a time; keeps counts between the calls. See the .pxd."""
 
     def __cinit__(self, Topologies topologies not None, Journal journal not None):
-        self.topologies = topologies
         self.journal = journal
         self.cache = CountCache(topologies)
         self.mixed_profile = True
         self.overlapping = True
-        self.multi_layer = True
 
     def __dealloc__(self):
-        free(self.placed)
-        free(self.domains)
-        free(self.failure.excluded)
         free(self.heap.items)
         free(self.shares.items)
         free(self.spare.items)
@@ -54,20 +45,8 @@ cdef class Placer:
     cdef bint _run(self, PlacementRequest* requests, Py_ssize_t count, int view, bint probing) except -1 nogil:
         """All requests, and usage as before, also after an error."""
         cdef Py_ssize_t mark = self.journal.length
-        cdef PlacedPodSet* grown
         cdef bint placed
-        if count > self.placed_capacity:
-            grown = <PlacedPodSet*> realloc(self.placed, count * sizeof(PlacedPodSet))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("placement")
-            self.placed = grown
-            self.placed_capacity = count
-        memset(self.placed, 0, count * sizeof(PlacedPodSet))
-        self.domain_count = 0
-        self.failure.code = PLACED
-        self.failure.request = self.failure.workers = NONE
-        self.failure.tree = NONE
+        self.begin(count)
         try:
             placed = self._run_groups(requests, count, view, probing)
         finally:
@@ -84,10 +63,13 @@ cdef class Placer:
             with gil:
                 raise MemoryError("placement")
         try:
+            if probing and self._cannot_fit(requests, count, view, done):
+                return False
             while left:
                 tree = NONE
                 for number in range(count):
-                    if not done[number] and (tree == NONE or comes_before(self.topologies, requests[number].tree, tree)):
+                    if not done[number] and (tree == NONE or comes_before(self.topologies, requests[number].tree,
+                                                                          tree)):
                         tree = requests[number].tree
                 fitting = True
                 for number in range(count):
@@ -118,7 +100,39 @@ cdef class Placer:
             free(done)
         return placed
 
-    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view, bint probing) except -1 nogil:
+    cdef bint _cannot_fit(self, PlacementRequest* requests, Py_ssize_t count, int view, uint8_t* done) except -1 nogil:
+        """Whether a group would not even fit alone, which is quick to say; leaves `done` as it was, all 0.
+
+        What other groups assume only takes room away, and less room never lets more in: for each domain the slices
+        beside a leader are the most over its hosts of all slices less that host's loss, which falls with any leaf.
+        """
+        cdef Py_ssize_t number, members
+        cdef index_t second, workers, leader
+        cdef bint fitting = True
+        for number in range(count):
+            if done[number]:
+                continue
+            second = NONE
+            members = gather(requests, count, number, done, &second)
+            if members == count:
+                break
+            workers = <index_t> number
+            leader = second
+            if second != NONE and requests[second].count > requests[number].count:
+                workers = second
+                leader = <index_t> number
+            if members > 2 or not is_plain(self.topologies, &requests[workers]) or (
+                leader != NONE and not is_plain(self.topologies, &requests[leader])
+            ):
+                continue
+            if not self._probe(requests, workers, leader, view):
+                fitting = False
+                break
+        memset(done, 0, count)
+        return not fitting
+
+    cdef bint _place_or_probe(self, PlacementRequest* requests, index_t workers, index_t leader, int view,
+                              bint probing) except -1 nogil:
         # Only what nothing follows can do without domains: their use would have to be assumed.
         if probing and requests[workers].previous_workload == NONE:
             return self._probe(requests, workers, leader, view)
@@ -148,7 +162,8 @@ cdef class Placer:
                 if requests[workers].count > pods_in(&self.previous):
                     return self._grow(requests, workers, leader, view)
                 return self._keep_previous(requests, workers, leader, view)
-        if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, workers, 0, INT32_MAX) != PLACED:
+        if self._find(&requests[workers], requests[leader].pods if leader != NONE else NONE, view, first, workers, 0,
+                      INT32_MAX) != PLACED:
             return False
         self._emit(workers, &self.shares, False)
         self._assume_result(&requests[workers], &self.shares, False, view)
@@ -176,7 +191,8 @@ cdef class Placer:
         cdef Complaint complaint
         cdef Counts* counts
         cdef Tree* tree = &self.topologies.trees[request.tree]
-        cdef int32_t code = resolve(self.topologies, request, leader_pods, view, self.mixed_profile, self.prefers_affinity,
+        cdef int32_t code = resolve(self.topologies, request, leader_pods, view, self.mixed_profile,
+                                    self.prefers_affinity,
                                     &shape, &search, &complaint)
         cdef int found = 0
         self.shares.length = 0
@@ -185,7 +201,8 @@ cdef class Placer:
             return code
         counts = self._counts_for(&shape, first, end)
         if self.balanced and not search.required and not search.unconstrained:
-            found = place_balanced(self.topologies, counts, &search, &self.balancing, &self.heap, &self.shares, &self.spare)
+            found = place_balanced(self.topologies, counts, &search, &self.balancing, &self.heap, &self.shares,
+                                   &self.spare)
         if not found:
             self.shares.length = 0
             found = search_levels(counts, tree, &search, &self.heap, &self.shares)
@@ -232,7 +249,8 @@ cdef class Placer:
         self._emit(workers, &self.shares, False)
         return True
 
-    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader, int view) except -1 nogil:
+    cdef bint _keep_previous(self, PlacementRequest* requests, index_t workers, index_t leader,
+                             int view) except -1 nogil:
         """The earlier assignment, cut where there are fewer pods now (TP-1304)."""
         truncate(&self.previous, requests[workers].count)
         self._assume(&requests[workers], &self.previous, False, view)
@@ -279,32 +297,7 @@ cdef class Placer:
         self._emit(number, &self.shares, False)
         return True
 
-    # ---- results ----------------------------------------------------------------------------------------------
-
-    cdef int _emit(self, index_t number, Shares* shares, bint leaders) except -1 nogil:
-        """Shares as the result of a request: pods of the workers, or where the leader stands."""
-        cdef Py_ssize_t item, capacity = self.domain_count + shares.length
-        cdef PlacedDomain* grown
-        cdef int64_t pods
-        if capacity > self.domain_capacity:
-            capacity += capacity // 2 + 64
-            grown = <PlacedDomain*> realloc(self.domains, capacity * sizeof(PlacedDomain))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("placement")
-            self.domains = grown
-            self.domain_capacity = capacity
-        self.placed[number].first = self.domain_count
-        for item in range(shares.length):
-            pods = shares.items[item].leaders if leaders else shares.items[item].pods
-            if pods != 0:
-                self.domains[self.domain_count].leaf = shares.items[item].domain
-                self.domains[self.domain_count].padding = 0
-                self.domains[self.domain_count].count = pods
-                self.domain_count += 1
-        self.placed[number].length = self.domain_count - self.placed[number].first
-        self.placed[number].placed = True
-        return 0
+    # ---- use that later pod sets see --------------------------------------------------------------------------
 
     cdef int _assume(self, PlacementRequest* request, Shares* shares, bint leaders, int view) except -1 nogil:
         """Let later placements see the use of these pods (TP-1101, TP-1104)."""
@@ -325,60 +318,6 @@ cdef class Placer:
         """`_assume`, unless nothing follows: changes and their undoing would only cost later counts."""
         return self._assume(request, shares, leaders, view) if self.followed else 0
 
-    cdef int _fail(self, index_t number, index_t tree, int32_t code, int64_t first, int64_t second) except -1 nogil:
-        """Note a failure, unless an earlier pod set has failed too (TP-612)."""
-        if self.failure.code != PLACED and self.failure.request <= number:
-            return 0
-        self.failure.code = code
-        self.failure.request = number
-        self.failure.workers = number
-        self.failure.tree = tree
-        self.failure.first = first
-        self.failure.second = second
-        self.failure.in_slices = False
-        self.failure.leaves = 0
-        self.failure.exclusion_count = 0
-        if 0 <= tree < self.topologies.tree_count:
-            self.failure.leaves = self.topologies.trees[tree].live
-        if self.excluded_capacity < self.topologies.width + 1:
-            self._reserve_excluded(self.topologies.width + 1)
-        memset(self.failure.excluded, 0, (self.topologies.width + 1) * sizeof(int64_t))
-        memset(self.failure.layer_fitted, 0, sizeof(self.failure.layer_fitted))
-        memset(self.failure.layer_needed, 0, sizeof(self.failure.layer_needed))
-        return 1
-
-    cdef int _reserve_excluded(self, Py_ssize_t count) except -1 nogil:
-        cdef int64_t* grown = <int64_t*> realloc(self.failure.excluded, count * sizeof(int64_t))
-        if grown == NULL:
-            with gil:
-                raise MemoryError("placement")
-        self.failure.excluded = grown
-        self.excluded_capacity = count
-        return 0
-
-    cdef int _fail_for_room(self, PlacementRequest* request, index_t number, index_t workers, Counts* counts,
-                            Search* search) except -1 nogil:
-        """Note what fitted and what stood in the way (TP-1001, TP-1002)."""
-        cdef Tree* tree = &self.topologies.trees[request.tree]
-        cdef Py_ssize_t width = self.topologies.width, best, layer
-        if not self._fail(number, request.tree, NOT_ENOUGH_ROOM, search.fitted, search.need):
-            return 0
-        self.failure.workers = workers
-        self.failure.in_slices = counts.shape.slice_size != 1
-        if self.excluded_capacity < counts.codes + width + 1:
-            self._reserve_excluded(counts.codes + width + 1)
-        self.failure.exclusion_count = counts.codes
-        memcpy(self.failure.excluded, counts.excluded, counts.codes * sizeof(int64_t))
-        memcpy(&self.failure.excluded[counts.codes], counts.scarce, width * sizeof(int64_t))
-        self.failure.excluded[counts.codes + width] = counts.outside
-        if request.layers > 1:
-            best = most_slices(counts, tree, search.level)
-            for layer in range(min(request.layers, 3)):
-                self.failure.layer_needed[layer] = max(request.count, 0) // request.layer_size[layer]
-                self.failure.layer_fitted[layer] = slices_below(
-                    counts, tree, search.level, best, level_of(tree, request.layer_key[layer]), request.layer_size[layer])
-        return 0
-
     # ---- from Python ------------------------------------------------------------------------------------------
 
     def place_python(self, requests, int view=0):
@@ -388,7 +327,7 @@ cdef class Placer:
         mapping of the fields of PlacementFailure with `code` by name and `excluded` as {code: leaves}, `scarce` as
         {resource: leaves} and `outside`; None when all were placed. Raises ValueError for a row that does not exist.
         """
-        cdef PlacementRequest* list = self._read(requests, view)
+        cdef PlacementRequest* list = read_requests(self.topologies, requests, view)
         cdef Py_ssize_t count = len(requests), number
         try:
             with nogil:
@@ -406,7 +345,7 @@ cdef class Placer:
 
     def can_place_python(self, requests, int view=0):
         """Whether place_python would place all."""
-        cdef PlacementRequest* list = self._read(requests, view)
+        cdef PlacementRequest* list = read_requests(self.topologies, requests, view)
         cdef Py_ssize_t count = len(requests)
         cdef bint placed
         try:
@@ -420,71 +359,6 @@ cdef class Placer:
         """Drop all kept counts; the next placement counts everything anew."""
         self.cache.forget()
 
-    def _failure(self):
-        cdef Py_ssize_t codes = self.failure.exclusion_count, width = self.topologies.width
-        if self.failure.code == PLACED:
-            return None
-        return {
-            "code": ERRORS[self.failure.code],
-            "request": self.failure.request,
-            "workers": self.failure.workers,
-            "tree": self.failure.tree,
-            "first": self.failure.first,
-            "second": self.failure.second,
-            "in_slices": bool(self.failure.in_slices),
-            "leaves": self.failure.leaves,
-            "excluded": {code: self.failure.excluded[code] for code in range(codes) if self.failure.excluded[code]},
-            "scarce": {
-                resource: self.failure.excluded[codes + resource]
-                for resource in range(width) if self.failure.excluded[codes + resource]
-            },
-            "outside": self.failure.excluded[codes + width],
-            "layer_fitted": [self.failure.layer_fitted[layer] for layer in range(3)],
-            "layer_needed": [self.failure.layer_needed[layer] for layer in range(3)],
-        }
-
-    cdef PlacementRequest* _read(self, requests, int view) except NULL:
-        cdef Py_ssize_t number = 0
-        cdef PlacementRequest* list
-        cdef PlacementRequest* row
-        self.topologies.check()
-        if not 0 <= view <= 1:
-            raise ValueError(f"view: {view}, expected 0 or 1")
-        list = <PlacementRequest*> calloc(len(requests) + 1, sizeof(PlacementRequest))
-        if list == NULL:
-            raise MemoryError("placement")
-        try:
-            for number, request in enumerate(requests):
-                row = &list[number]
-                row.tree = request["tree"]
-                row.pods = request["pods"]
-                row.count = request["count"]
-                row.pod_set = request.get("pod_set", number)
-                row.group = request.get("group", -2 - number)
-                row.filter = request.get("filter", 0)
-                row.level_key = request.get("level_key", NONE)
-                row.bare_level_key = request.get("bare_level_key", row.level_key)
-                row.required = request.get("required", False)
-                row.unconstrained = request.get("unconstrained", False)
-                layers = request.get("layers", ())
-                row.layers = len(layers)
-                if row.layers > 3:
-                    raise ValueError(f"layers: {len(layers)}, expected at most 3")
-                for layer, (key, size) in enumerate(layers):
-                    row.layer_key[<int> layer] = key
-                    row.layer_size[<int> layer] = size
-                row.previous_workload = request.get("previous_workload", NONE)
-                row.previous_pod_set = request.get("previous_pod_set", row.pod_set)
-                row.unhealthy_place = request.get("unhealthy_place", NONE)
-                row.keep = request.get("keep", False)
-                if not 0 <= row.pods < self.topologies.pods_start.shape[0]:
-                    raise ValueError(f"pods: {row.pods}, expected a class of {self.topologies.pods_start.shape[0]}")
-                self.topologies.tree_at(row.tree)
-        except BaseException:
-            free(list)
-            raise
-        return list
-
 
 cdef bint comes_before(Topologies table, index_t a, index_t b) noexcept nogil:
     """Whether tree a is earlier in the order of flavor names; rows that do not exist come first."""
@@ -493,11 +367,29 @@ cdef bint comes_before(Topologies table, index_t a, index_t b) noexcept nogil:
     return rank_a < rank_b or (rank_a == rank_b and a < b)
 
 
-cdef Py_ssize_t gather(PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, uint8_t* done, index_t* second) noexcept nogil:
+cdef bint is_plain(Topologies table, PlacementRequest* request) noexcept nogil:
+    """A new placement in an existing tree, of pods that do not take less than nothing."""
+    cdef index_t item, end
+    if (request.previous_workload != NONE or request.unhealthy_place != NONE or request.keep
+            or not 0 <= request.tree < table.tree_count or not table.trees[request.tree].exists):
+        return False
+    item = table.pods_start[request.pods]
+    end = item + table.pods_length[request.pods]
+    while item < end:
+        if table.item_amount[item] < 0:
+            return False
+        item += 1
+    return True
+
+
+cdef Py_ssize_t gather(PlacementRequest* requests, Py_ssize_t count, Py_ssize_t first, uint8_t* done,
+                       index_t* second) noexcept nogil:
     """Mark the members of a group; how many there are, and the second of them."""
     cdef Py_ssize_t number, members = 0
     for number in range(first, count):
-        if not done[number] and requests[number].tree == requests[first].tree and requests[number].group == requests[first].group:
+        if done[number] or requests[number].tree != requests[first].tree:
+            continue
+        if requests[number].group == requests[first].group:
             done[number] = 1
             members += 1
             if members == 2:
@@ -520,28 +412,3 @@ cdef void drop_empty(Shares* shares) noexcept nogil:
             shares.items[kept] = shares.items[item]
             kept += 1
     shares.length = kept
-
-
-cdef Py_ssize_t most_slices(Counts* counts, Tree* tree, int level) noexcept nogil:
-    """The domain of a level with most slices, the first of equals."""
-    cdef Py_ssize_t domain, best = NONE
-    for domain in range(tree.levels[level].count):
-        if tree.levels[level].nodes[domain] > 0 and (
-            best == NONE or counts.levels[level].slices[domain] > counts.levels[level].slices[best]
-        ):
-            best = domain
-    return best
-
-
-cdef int64_t slices_below(Counts* counts, Tree* tree, int level, Py_ssize_t domain, int below, int64_t size) noexcept nogil:
-    """Slices of a size that the domains of a lower level hold within one domain."""
-    cdef Py_ssize_t first = domain, end = domain + 1, last
-    cdef int64_t slices = 0
-    while level < below and first < end:
-        last = end - 1
-        first = tree.levels[level].first_child[first]
-        end = tree.levels[level].child_end[last]
-        level += 1
-    for domain in range(first, end):
-        slices += counts.levels[below].pods[domain] // size
-    return slices

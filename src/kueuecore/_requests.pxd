@@ -1,8 +1,11 @@
-"""One pod set to place: what it asks for, resolved against the levels of its tree (TP-605..606, TP-802..804, TP-1501..1508)."""
+"""One pod set to place: what it asks for, resolved against the levels of its tree.
+
+Source: TP-605..606, TP-802..804, TP-1501..1508.
+"""
 
 from libc.stdint cimport int32_t, int64_t
 
-from kueuecore._counts cimport Shape
+from kueuecore._leaves cimport Shape
 from kueuecore._levels cimport Search, Shares
 from kueuecore._topology cimport BookingList, Topologies
 from kueuecore._trees cimport Tree
@@ -41,7 +44,7 @@ cdef struct PlacementRequest:        # one pod set
     int32_t layers                   # of slices, outermost first (TP-204)
     index_t[3] layer_key
     int32_t[3] layer_size            # 0: the size is missing
-    # a previous assignment of the pod set (elastic, TP-1301) or the one to repair (TP-1501): ranges of the caller's bookings
+    # an earlier assignment of the pod set, to grow from (TP-1301) or to repair (TP-1501): bookings of a workload
     index_t previous_workload        # row whose bookings of the pod set are meant, NONE without
     index_t previous_pod_set
     index_t unhealthy_place          # place of unhealthyNodes[0] (TP-1504), NONE: not a repair
@@ -64,6 +67,7 @@ cdef int32_t resolve(Topologies table, PlacementRequest* request, index_t leader
                      bint scored, Shape* shape, Search* search, Complaint* complaint) except -1 nogil
 cdef index_t read_previous(Topologies table, PlacementRequest* request, index_t without, Shares* shares, int64_t* taken,
                            index_t* stale) except -2 nogil
-cdef void restrict_replacement(Tree* tree, PlacementRequest* request, Shares* remaining, Restriction* restriction) noexcept nogil
+cdef void restrict_replacement(Tree* tree, PlacementRequest* request, Shares* remaining,
+                               Restriction* restriction) noexcept nogil
 cdef void sort_and_merge(Shares* shares) noexcept nogil
 cdef void truncate(Shares* shares, int64_t pods) noexcept nogil

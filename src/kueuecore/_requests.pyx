@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
-from kueuecore._counts cimport Shape
+from kueuecore._leaves cimport Shape
 from kueuecore._levels cimport Search, Share, Shares, append
 from kueuecore._topology cimport MOST_LAYERS, BookingList, Topologies
 from kueuecore._trees cimport Tree, leaf_at
@@ -149,7 +149,8 @@ cdef void restrict_to(Tree* tree, int level, index_t domain, Restriction* restri
     restriction.end = 0 if bare_name else end
 
 
-cdef void complete_slice(Tree* tree, PlacementRequest* request, Shares* remaining, int layer, Restriction* restriction) noexcept nogil:
+cdef void complete_slice(Tree* tree, PlacementRequest* request, Shares* remaining, int layer,
+                         Restriction* restriction) noexcept nogil:
     """The first domain that the missing pods fill up to whole slices of a layer (TP-1505)."""
     cdef int level = level_of(tree, request.layer_key[layer])
     cdef Py_ssize_t item, other
@@ -171,8 +172,9 @@ cdef void complete_slice(Tree* tree, PlacementRequest* request, Shares* remainin
         restrict_to(tree, level, best, restriction)
 
 
-cdef void restrict_replacement(Tree* tree, PlacementRequest* request, Shares* remaining, Restriction* restriction) noexcept nogil:
-    """Where the replacement of `request.count` pods must stand (TP-1505), and the slices that are asked of it (TP-1506)."""
+cdef void restrict_replacement(Tree* tree, PlacementRequest* request, Shares* remaining,
+                               Restriction* restriction) noexcept nogil:
+    """Where a replacement of `request.count` pods must stand (TP-1505), and the slices asked of it (TP-1506)."""
     cdef int level = level_of(tree, request.level_key), layer, layers = min(max(request.layers, 0), MOST_LAYERS)
     cdef int broken = 0
     memset(restriction, 0, sizeof(Restriction))

@@ -74,12 +74,14 @@ cdef enum ReasonCode:
     REASON_TOPOLOGY_ONLY = 8         # the flavor has one, and the pod set asks for none
     REASON_TOPOLOGY_UNKNOWN = 9      # the flavor's Topology is not there
     REASON_LEVEL_MISSING = 10        # the topology lacks a level that the pod set names
-    REASON_NOT_PLACED = 11           # resource: PlacementError; first, second: its numbers; third: leaves, below 0 in slices
+    REASON_NOT_PLACED = 11           # resource: PlacementError; first, second: its numbers; third: leaves, <0 in slices
     REASON_NODES_EXCLUDED = 12       # first: how many; second: Exclusion, NONE by `resource`, NONE - 1 outside a domain
     REASON_LAYER_NOT_PLACED = 13     # first, second: fitted and needed slices of layer number `third`
     REASON_NO_TOPOLOGY_FLAVOR = 14   # none of the assigned flavors has a topology (TP-604)
     REASON_SEVERAL_TOPOLOGIES = 15   # flavors with different topologies were assigned
     REASON_OTHER_FLAVOR_OF_SLICE = 16  # the replaced slice has another flavor, number `first` (JS-603)
+    REASON_ELASTIC_REQUIRED = 17     # an elastic job may not ask for a required level (TP-604)
+    REASON_ELASTIC_PREFERRED = 18    # nor for a preferred one
 
 # Whether pods of a class may run on a flavor (QP-421..423).
 cdef enum Eligibility:

@@ -19,6 +19,7 @@ cdef class Workloads:
     cdef public uint8_t[::1] evicted         # condition Evicted of one that still holds quota: it stops
     cdef public uint8_t[::1] evicting        # its eviction was issued, and is not seen yet (QC-146)
     cdef public uint8_t[::1] excluded        # no candidate for the moment, kept by the cycle (QC-118)
+    cdef public uint8_t[::1] elastic         # annotated as an elastic job: slices replace it (TP-1301)
     cdef public uint8_t[::1] unhealthy       # status.unhealthyNodes is not empty (TP-1502)
     cdef public uint8_t[::1] gate_closed     # some preemption gate is closed (QC-58)
     cdef public int64_t[::1] reserved_at     # transition of QuotaReserved, ns; NONE where the object lacks it (QP-611)

@@ -22,6 +22,7 @@ class Workloads:
     evicting: Vector
     excluded: Vector
     unhealthy: Vector
+    elastic: Vector
     gate_closed: Vector
     reserved_at: Vector
     generation: Vector

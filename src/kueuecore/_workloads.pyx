@@ -18,7 +18,8 @@ cdef class Workloads:
 
     ROWS = {
         "queue": np.int32, "reserved_in": np.int32, "replaces": np.int32, "admitted": np.uint8,
-        "evicted": np.uint8, "evicting": np.uint8, "excluded": np.uint8, "unhealthy": np.uint8, "gate_closed": np.uint8,
+        "evicted": np.uint8, "evicting": np.uint8, "excluded": np.uint8, "unhealthy": np.uint8,
+        "elastic": np.uint8, "gate_closed": np.uint8,
         "reserved_at": np.int64, "generation": np.int64,
         "local_queue": np.int32, "namespace": np.int32, "shape": np.int32,
         "priority": np.int64, "timestamp": np.int64, "requeue_at": np.int64,

@@ -40,6 +40,24 @@ SPECS: dict[str, dict[str, Any]] = {
     "Job": {"spec": {"template": TEMPLATE}},
     "Pod": {"spec": TEMPLATE["spec"]},
     "Workload": {"spec": {"podSets": []}},
+    "Deployment": {"spec": {"template": TEMPLATE}},
+    "StatefulSet": {"spec": {"template": TEMPLATE}},
+    "LeaderWorkerSet": {"spec": {"leaderWorkerTemplate": {"workerTemplate": TEMPLATE}}},
+    "JobSet": {"spec": {"replicatedJobs": [{"name": "a", "template": {"spec": {"template": TEMPLATE}}}]}},
+    "JAXJob": {"spec": {"jaxReplicaSpecs": {"Worker": {"template": TEMPLATE}}}},
+    "MPIJob": {"spec": {"mpiReplicaSpecs": {"Worker": {"template": TEMPLATE}}}},
+    "PaddleJob": {"spec": {"paddleReplicaSpecs": {"Worker": {"template": TEMPLATE}}}},
+    "PyTorchJob": {"spec": {"pytorchReplicaSpecs": {"Worker": {"template": TEMPLATE}}}},
+    "TFJob": {"spec": {"tfReplicaSpecs": {"Worker": {"template": TEMPLATE}}}},
+    "XGBoostJob": {"spec": {"xgbReplicaSpecs": {"Worker": {"template": TEMPLATE}}}},
+    "AppWrapper": {"spec": {"components": [{"template": {"kind": "Pod", **TEMPLATE}}]}},
+    "SparkApplication": {"spec": {"driver": {"memory": "1g"}, "executor": {"instances": 1}}},
+    "TrainJob": {"spec": {"runtimeRef": {"name": "torch"}}},
+    "TrainingRuntime": {"spec": {"template": {"spec": {"replicatedJobs": []}}}},
+    "ClusterTrainingRuntime": {"spec": {"template": {"spec": {"replicatedJobs": []}}}},
+    "RayCluster": {"spec": {"headGroupSpec": {"template": TEMPLATE}}},
+    "RayJob": {"spec": {"rayClusterSpec": {"headGroupSpec": {"template": TEMPLATE}}}},
+    "RayService": {"spec": {"rayClusterConfig": {"headGroupSpec": {"template": TEMPLATE}}}},
     "AdmissionCheck": {"spec": {"controllerName": "c"}},
     "ProvisioningRequestConfig": {"spec": {"provisioningClassName": "c"}},
 }
@@ -268,8 +286,8 @@ BAD: dict[str, tuple[bytes, str | None, str | None, str]] = {
     "no kind": (b'{"apiVersion":"v1","metadata":{"name":"a"}}', "a", "$.kind", "is missing"),
     "a kind that is no text": (b'{"apiVersion":"v1","kind":3}', None, "$.kind", "has `int`"),
     "an unknown kind": (
-        head("Deployment", "apps/v1") + b'"metadata":{"name":"a"}}',
-        "Deployment a",
+        head("DaemonSet", "apps/v1") + b'"metadata":{"name":"a"}}',
+        "DaemonSet a",
         "$.kind",
         "Workload",
     ),
@@ -375,7 +393,7 @@ def test_a_bad_text_says_where_and_what(
         decode(data)
     error = caught.value
     assert want_words in str(error)
-    assert len(str(error)) < 500
+    assert len(str(error)) < 700
     assert error.__context__ is None or error.__suppress_context__
     if want_object is not None:
         assert error.object == want_object

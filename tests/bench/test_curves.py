@@ -108,9 +108,12 @@ class TestCurves:
         size = curve.sizes[0]
         case = curve.build(size)
         kinds = [manifest["kind"] for manifest in case.objects]
-        kind = {"candidates": "Workload", "ClusterQueues": "ClusterQueue", "flavors": "ResourceFlavor"}[
-            curve.unit
-        ]
+        kind = {
+            "candidates": "Workload",
+            "ClusterQueues": "ClusterQueue",
+            "flavors": "ResourceFlavor",
+            "leaves": "Node",
+        }[curve.unit]
         assert kinds.count(kind) == size
 
     COHORTS = {"drain": 10, "drain-flat": 1, "drain-fair": 10, "drain-fair-flat": 1}

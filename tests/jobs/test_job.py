@@ -382,3 +382,42 @@ def test_what_the_webhook_writes(case: str) -> None:
     got = defaulted(job({"suspend": None}, labels=labels), BATCH, settings, default_exists)
     assert got.spec.suspend == want_suspend
     assert (got.metadata.labels or {}).get("kueue.x-k8s.io/queue-name") == want_queue
+
+
+# ---- updates ----
+
+UPDATES: dict[
+    str, tuple[tuple[dict[str, Any], dict[str, str]], tuple[dict[str, Any], dict[str, str]], list[str]]
+] = {
+    "more pods of a held job": (
+        ({"suspend": True}, {MIN: "1"}),
+        ({"suspend": True, "parallelism": 5}, {MIN: "1"}),
+        [],
+    ),
+    "more pods of a running job": (
+        ({"suspend": False}, {MIN: "1"}),
+        ({"suspend": False, "parallelism": 5}, {MIN: "1"}),
+        ["spec.parallelism"],
+    ),
+    "a minimum that is wrong already": (({}, {MIN: "9"}), ({}, {MIN: "9"}), []),
+    "a minimum that becomes wrong": (({}, {MIN: "2"}), ({}, {MIN: "9"}), [f"metadata.annotations[{MIN}]"]),
+    "completions that stop following a held job": (({}, {SYNC: "true"}), ({}, {SYNC: "false"}), []),
+    "completions that stop following a running job": (
+        ({"suspend": False}, {SYNC: "true"}),
+        ({"suspend": False}, {SYNC: "false"}),
+        [f"metadata.annotations[{SYNC}]"],
+    ),
+    "a queue that is wrong": (({}, {}), ({"queue": "Q"}, {}), [f"metadata.labels[{next(iter(QUEUE))}]"]),
+}
+
+
+@pytest.mark.parametrize("case", UPDATES)
+def test_updates(case: str) -> None:
+    old, new, want = UPDATES[case]
+    made = []
+    for spec, annotations in (old, new):
+        queue = {**QUEUE, next(iter(QUEUE)): spec.get("queue", "lq")}
+        spec = {key: value for key, value in spec.items() if key != "queue"}
+        made.append(job(spec, labels=queue, annotations=annotations))
+    got = BATCH.validate_update(*made, JobSettings(), False)
+    assert [error.path for error in got] == want

@@ -97,6 +97,17 @@ ANNOTATIONS: dict[str, tuple[dict[str, str], list[Problem]]] = {
             (at(SIZE), "Forbidden", f"may not be set when '{SLICE}' is not specified"),
         ],
     ),
+    "a size of one": ({SLICE: "rack", SIZE: "1"}, []),
+    "layers of one": (layers(("rack", 1), ("host", 1)), []),
+    "a layer around nothing": (
+        layers(("rack", 3), ("host", 0)),
+        [(at(LAYERS, "[1].size"), "Invalid value", "must be greater than or equal to 1")],
+    ),
+    "layers that do not divide, by two": (
+        layers(("rack", 3), ("host", 2)),
+        [(at(LAYERS, "[1].size"), "Invalid value", "must evenly divide the parent layer size 3")],
+    ),
+    "a preferred level and a group": ({PREFERRED: "a", GROUP: "g"}, []),
     "one layer": ({REQUIRED: "block", **layers(("rack", 16))}, []),
     "two layers": ({REQUIRED: "block", **layers(("rack", 16), ("host", 4))}, []),
     "three layers": ({REQUIRED: "block", **layers(("rack", 16), ("sub-rack", 4), ("host", 2))}, []),
@@ -168,6 +179,8 @@ CONSTRAINTS: dict[str, tuple[str, str | None]] = {
     "a fraction": ('[{"topology":"rack","size":2.0}]', "found a fraction"),
     "not a number at all": ('[{"topology":"rack","size":NaN}]', "NaN is no JSON"),
     "a boolean": ('[{"topology":"rack","size":true}]', "found a boolean"),
+    "the largest size": ('[{"topology":"rack","size":2147483647}]', None),
+    "below 32 bits": ('[{"topology":"rack","size":-2147483649}]', "found a number"),
     "over 32 bits": ('[{"topology":"rack","size":2147483648}]', "found a number"),
     "a number for a name": ('[{"topology":1,"size":2}]', "found a number"),
     "an object": ('{"topology":"rack"}', "found an object"),
@@ -198,6 +211,7 @@ BOUNDS: dict[str, tuple[dict[str, str], int, list[str]]] = {
     "a size that is no number ends it": ({SIZE: "x", **layers(("rack", 9))}, 1, [at(SIZE)]),
     "layers within": (layers(("rack", 16), ("host", 4)), 20, []),
     "the outermost layer beyond": (layers(("rack", 16), ("host", 4)), 10, [at(LAYERS)]),
+    "the outermost layer of all": (layers(("rack", 16), ("host", 4)), 16, []),
     "layers that cannot be read": ({LAYERS: "x"}, 1, []),
 }
 
@@ -220,6 +234,7 @@ def grouped(name: str, count: int, level: str = "required", at: str = "rack") ->
 GROUPS: dict[str, tuple[list[PodSet], list[str]]] = {
     "no groups": ([pod_set("a", 3), pod_set("b", 3)], []),
     "one of one pod": ([grouped("a", 1), grouped("b", 5)], []),
+    "the other of one pod": ([grouped("a", 5), grouped("b", 1)], []),
     "both of one pod": ([grouped("a", 1), grouped("b", 1)], []),
     "alone": ([grouped("a", 1), pod_set("b", 1)], [f"/a[{GROUP}]"]),
     "three": ([grouped("a", 1), grouped("b", 1), grouped("c", 1)], [f"/{x}[{GROUP}]" for x in "abc"]),

@@ -20,7 +20,7 @@ FIXED_CODES = {"nodeSelector": 1, "affinity": 2}
 
 
 class KernelCase:
-    """Trees, places and bookings of a case. Rows are dealt out at random; leaves without nodes stand between others."""
+    """Trees, places and bookings of a case. Rows are dealt out at random, and leaves without nodes stand in between."""
 
     def __init__(self, case: Case, seed: int, *, ghosts: float = 0.2) -> None:
         self.case = case
@@ -174,7 +174,7 @@ class KernelCase:
         return row
 
     def _write_classes(self) -> None:
-        """One class a request, then one a leaf with use: its use beside the pod that `change` counts by itself."""
+        """One class a request, then one a leaf with use: its use but for the pod that `change` counts by itself."""
         self._uses: dict[tuple[str, Values], int] = {}
         for flavor in self.case.flavors:
             for leaf in flavor.leaves:

@@ -340,3 +340,25 @@ def test_a_forest_without_rows_has_no_queues() -> None:
     assert Forest().nodes == 0
     with pytest.raises(ValueError, match="queue 0"):
         pending.heap_rows(0)
+
+
+def test_goes_before_is_the_order_of_the_heap() -> None:
+    rng = random.Random(2)
+    world = World()
+    rows = range(40)
+    for row in rows:
+        world.write(
+            row, priority=rng.randrange(3), timestamp=rng.randrange(3), uid=f"{rng.randrange(1000)}-{row}"
+        )
+        world.pending.put(row, 0)
+    before = {row: sum(world.pending.goes_before(0, other, row) for other in rows) for row in rows}
+    assert heads(world, 40) == sorted(rows, key=before.__getitem__)
+    assert not world.pending.goes_before(0, 1, 1)
+
+
+def test_goes_before_refuses_what_is_no_row() -> None:
+    world = World()
+    world.write(0)
+    for queue, a, b in ((-1, 0, 0), (0, -1, 0), (0, 0, 10**6)):
+        with pytest.raises(ValueError, match="row from 0"):
+            world.pending.goes_before(queue, a, b)

@@ -1,4 +1,7 @@
-"""Placement in small trees by hand, hostile numbers, how much is counted again. Source: TP-701..813, TP-1101..1104."""
+"""Placement in small trees by hand, hostile numbers, and how much is counted again.
+
+Source: TP-701..813, TP-1101..1104.
+"""
 
 from __future__ import annotations
 
@@ -106,6 +109,15 @@ def test_one_pod_set(
             {("r", "h1"): 8, ("r", "h2"): 3},
             [ask(0, 1, group=1, pods=1), ask(1, 5, group=1)],
             [[("h2", 1)], [("h1", 4), ("h2", 1)]],
+        ),
+        (
+            "LeastFree may lead from one domain without slices to a host of another",
+            {("z", "a", "a1"): 1, ("z", "a", "a2"): 1, ("z", "c", "c1"): 1, ("z", "d", "d1"): 4},
+            [
+                ask(0, 4, pods=1, group=1, unconstrained=True, layers=[(2, 2)]),
+                ask(0, 1, pods=1, group=1, unconstrained=True),
+            ],
+            [[("d1", 4)], [("a1", 1)]],
         ),
         (
             "a second pod set sees the first",

@@ -12,7 +12,6 @@ from kueue_fast.lifecycle.eviction import (
     cohort_path,
     evicted,
     eviction_of,
-    owned_by_single_pod,
     preempted,
     preemption_message,
     stopped,
@@ -177,7 +176,7 @@ def test_what_ends_with_its_pod_does_not_queue_again(case: str) -> None:
     before = workload()
     made = {**msgspec.to_builtins(before.metadata), "ownerReferences": owners, "annotations": annotations}
     before = msgspec.structs.replace(before, metadata=msgspec.convert(made, type(before.metadata)))
-    assert owned_by_single_pod(before) is want
+    assert conditions.owned_by_single_pod(before) is want
     done = evicted(before, "NodeFailures", "why", NOW)
     assert facts(stopped(done, NOW))["Requeued"][0] == ("False" if want else "True")
     assert facts(stopped(done, NOW, skip_pod_owned=False))["Requeued"][0] == "True"

@@ -9,6 +9,7 @@ from kueue_fast.model.quantities import (
     MIN,
     UNLIMITED,
     add,
+    canonical_text,
     format_amount,
     format_quantity,
     multiply,
@@ -106,3 +107,30 @@ def test_multiply(a: int, b: int, want: int) -> None:
 @given(st.integers())
 def test_saturate(value: int) -> None:
     assert saturate(value) == max(MIN, min(MAX, value))
+
+
+CANONICAL: dict[str, tuple[str | int | float, str]] = {
+    "zero": ("0", "0"),
+    "zero with a suffix": ("0Ki", "0"),
+    "a fraction": ("0.1", "100m"),
+    "thousands": (12000, "12k"),
+    "no round number": ("12345", "12345"),
+    "billionths": ("1234567n", "1234567n"),
+    "millionths": ("0.0001", "100u"),
+    "binary": ("1024Mi", "1Gi"),
+    "a binary fraction": ("1.5Gi", "1536Mi"),
+    "binary that is no whole number": ("1.0001Ki", "1024102400u"),
+    "binary below 1024": ("0.5Ki", "512"),
+    "negative binary": ("-2Ki", "-2Ki"),
+    "the largest suffix": ("1Ei", "1Ei"),
+    "an exponent": ("1000000e3", "1e9"),
+    "a negative exponent": ("12e-3", "12e-3"),
+    "an exponent that is not needed": ("5e0", "5"),
+}
+
+
+@pytest.mark.parametrize("case", CANONICAL)
+def test_canonical_text(case: str) -> None:
+    value, want = CANONICAL[case]
+    assert canonical_text(value) == want
+    assert canonical_text(want) == want

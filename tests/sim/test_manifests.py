@@ -392,15 +392,9 @@ def test_bad_input(name: str, tmp_path: Path) -> None:
 
 
 LATER = {
-    "RayJob": "ray.io/v1",
-    "RayCluster": "ray.io/v1",
-    "RayService": "ray.io/v1",
-    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
-    "JobSet": "jobset.x-k8s.io/v1alpha2",
-    "StatefulSet": "apps/v1",
-    "Deployment": "apps/v1",
     "CronJob": "batch/v1",
-    "PyTorchJob": "kubeflow.org/v1",
+    "DaemonSet": "apps/v1",
+    "ReplicaSet": "apps/v1",
     "MultiKueueConfig": "kueue.x-k8s.io/v1beta1",
 }
 

@@ -316,6 +316,7 @@ def test_json_holds_everything() -> None:
         "lostRunTime": 5,
         "podSets": [{"name": "main", "count": 2, "flavors": {"cpu": "default", "memory": "default"}}],
         "waiting": None,
+        "slice": None,
     }
     want_waiting = {"reason": "Pending", "message": NO_ROOM, "evictions": ["team-a/job-runs-ccccc"]}
     assert got["workloads"][4]["waiting"] == want_waiting

@@ -218,11 +218,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         "bad.yaml:4: Job ns/bad: WorkloadPriorityClass 'none' not found",
     ),
-    "an elastic job": (
-        job("bad", more_annotations={"kueue.x-k8s.io/elastic-job": "true"}),
-        {},
-        "bad.yaml:4: Job ns/bad: elastic jobs (kueue.x-k8s.io/elastic-job) cannot be simulated yet",
-    ),
     "a job that would be deactivated": (
         job("bad", labels={"kueue.x-k8s.io/max-exec-time-seconds": "30"}),
         {},

@@ -11,6 +11,7 @@ from kueue_fast.api.meta import (
     Int32,
     Int64,
     KubernetesObject,
+    LabelSelector,
     QuantityValue,
     Wire,
 )
@@ -60,8 +61,42 @@ class NodeAffinity(Wire, kw_only=True):
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
 
 
+class PodAffinityTerm(Wire, kw_only=True):
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    topology_key: str
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class WeightedPodAffinityTerm(Wire, kw_only=True):
+    weight: Int32
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(Wire, kw_only=True):
+    required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
+    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
+
+
 class Affinity(Wire, kw_only=True):
+    """Kueue looks at nodes only; the rest tells the pods of one group apart."""
+
     node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(Wire, kw_only=True):
+    max_skew: Int32
+    topology_key: str
+    when_unsatisfiable: str
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
 
 
 class ResourceClaim(Wire, kw_only=True):
@@ -75,9 +110,18 @@ class ResourceRequirements(Wire, kw_only=True):
     claims: list[ResourceClaim] | None = None
 
 
+class ContainerPort(Wire, kw_only=True):
+    name: str | None = None
+    host_port: Int32 | None = None
+    container_port: Int32
+    protocol: str | None = None
+    host_ip: str | None = msgspec.field(name="hostIP", default=None)
+
+
 class Container(Wire, kw_only=True):
     name: str = ""
     image: str | None = None
+    ports: list[ContainerPort] | None = None
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
 
@@ -106,6 +150,7 @@ class PodSpec(Wire, kw_only=True):
     restart_policy: str | None = None
     scheduling_gates: list[PodSchedulingGate] | None = None
     resource_claims: list[PodResourceClaim] | None = None
+    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
     node_name: str | None = None
     scheduler_name: str | None = None
     active_deadline_seconds: Int64 | None = None
@@ -127,6 +172,7 @@ class PodStatus(Wire, kw_only=True):
     phase: str | None = None
     conditions: list[Condition] | None = None
     reason: str | None = None
+    message: str | None = None
     start_time: str | None = None
 
 

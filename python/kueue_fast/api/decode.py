@@ -13,7 +13,20 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from kueue_fast.api import batch, core, kueue, kueue_v1beta1
+from kueue_fast.api import (
+    apps,
+    appwrapper,
+    batch,
+    core,
+    jobset,
+    kubeflow,
+    kueue,
+    kueue_v1beta1,
+    leaderworkerset,
+    ray,
+    spark,
+    trainer,
+)
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.plain import to_json
 from kueue_fast.errors import InputError
@@ -42,6 +55,24 @@ _OTHERS = (
     core.Node,
     core.Pod,
     batch.Job,
+    apps.Deployment,
+    apps.StatefulSet,
+    jobset.JobSet,
+    kubeflow.JAXJob,
+    kubeflow.MPIJob,
+    kubeflow.PaddleJob,
+    kubeflow.PyTorchJob,
+    kubeflow.TFJob,
+    kubeflow.XGBoostJob,
+    leaderworkerset.LeaderWorkerSet,
+    ray.RayCluster,
+    ray.RayJob,
+    ray.RayService,
+    appwrapper.AppWrapper,
+    spark.SparkApplication,
+    trainer.ClusterTrainingRuntime,
+    trainer.TrainingRuntime,
+    trainer.TrainJob,
 )
 
 KINDS: dict[tuple[str, str], type[KubernetesObject]] = {

@@ -101,7 +101,7 @@ UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR = range(3)
 EXCEEDS_MAX_QUOTA, WAITING_FOR_QUOTA, NOT_NOMINATED, NO_TOPOLOGY_DATA = range(3, 7)
 TOPOLOGY_UNSUPPORTED, TOPOLOGY_ONLY, TOPOLOGY_UNKNOWN, LEVEL_MISSING = range(7, 11)
 NOT_PLACED, NODES_EXCLUDED, LAYER_NOT_PLACED, NO_TOPOLOGY_FLAVOR, SEVERAL_TOPOLOGIES = range(11, 16)
-OTHER_FLAVOR_OF_SLICE = 16
+OTHER_FLAVOR_OF_SLICE, ELASTIC_REQUIRED, ELASTIC_PREFERRED = range(16, 19)
 """Codes of Reason, as kueuecore's ReasonCode has them."""
 
 
@@ -134,7 +134,10 @@ class DecisionReader:
         if known is None:
             if len(self._details) >= _KNOWN_DETAILS:
                 self._details.clear()
-            known = self._details[detail] = self._read(detail)
+            known = self._read(detail)
+            # Where no pod has a place, levels may be written still: those of a Topology that may be another one later.
+            if all(one.placement is None for one in known):
+                self._details[detail] = known
         return known
 
     def _read(self, detail: bytes) -> tuple[PodSetAssignment, ...]:

@@ -18,6 +18,7 @@ from kueue_fast.arrays.templates import PodClass, PodClasses
 from kueue_fast.errors import InputError
 from kueue_fast.model.limits import LimitRangeSummary, summarise, violations
 from kueue_fast.model.templates import Template, Templates
+from kueue_fast.model.validation.workload import SLICE_CONSTRAINTS_MAX
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _KNOWN_SINGLES = 16384
@@ -162,6 +163,8 @@ class Layouts:
         layout = self._layouts.get(key)
         if layout is None:
             summary = self._summaries.get(namespace, {})
+            for index, one in enumerate(pod_sets):
+                _check_layers(one.topology_request, index)
             classes = [self.classes.make(one.template, self.runtime_classes, summary) for one in pod_sets]
             layout = Layout(key, pod_sets, classes)
             layout.violation = violations([one.pod for one in classes], summary)
@@ -230,6 +233,16 @@ class Layouts:
         if layout.uses == 0:
             self._layouts.pop(layout.key, None)
             self._rows.give_back(layout.start, layout.length)
+
+
+def _check_layers(request: PodSetTopologyRequest | None, index: int) -> None:
+    constraints = request.podset_slice_required_topology_constraints if request is not None else None
+    if constraints and len(constraints) > SLICE_CONSTRAINTS_MAX:
+        raise InputError(
+            f"has {len(constraints)} items",
+            field=f"$.spec.podSets[{index}].topologyRequest.podsetSliceRequiredTopologyConstraints",
+            expected=f"at most {SLICE_CONSTRAINTS_MAX}",
+        )
 
 
 def pods_of_group(layout: Layout, pod_set: int) -> list[int]:

@@ -57,15 +57,19 @@ class NodeStore:
     def set_node(self, node: Node) -> bool:
         """A Node was created or changed; returns whether anything that counts is other.
 
-        Raises InputError naming the Node and the quantity that cannot be read.
+        Raises InputError naming the Node and the quantity, or the label, that cannot be read.
         """
         name = node.metadata.name
         facts = None
         if is_usable(node):
+            labels = node.metadata.labels or {}
+            values = "".join(labels.values())
+            if "," in values or "\0" in values:
+                raise _unreadable_label(name, labels)
             spec = node.spec
             taints = self._taint_list(spec.taints) if spec is not None and spec.taints else 0
             allocatable = node.status.allocatable if node.status is not None else None
-            facts = NodeFacts(node.metadata.labels or {}, taints, self._capacity(name, allocatable))
+            facts = NodeFacts(labels, taints, self._capacity(name, allocatable))
         return self._arrive(name, facts)
 
     def delete_node(self, name: str) -> bool:
@@ -267,3 +271,14 @@ class NodeStore:
         if not used:
             del self._used[node]
         self._touched.add(node)
+
+
+def _unreadable_label(node: str, labels: Mapping[str, str]) -> InputError:
+    # These stand between the values of a domain, in its identity and where domains are sorted.
+    key = next(key for key, value in labels.items() if "," in value or "\0" in value)
+    return InputError(
+        f"{labels[key]!r} has a comma or a null character",
+        object=f"Node {node}",
+        field=f"$.metadata.labels[{key}]",
+        expected="the value of a label",
+    )

@@ -32,6 +32,7 @@ class QuotaTree:
     """Keeps parents, children and quotas of all nodes, and has the kernel recompute what a change touches."""
 
     def __init__(self, tables: Tables) -> None:
+        self.version = 0  # grows with every change of what stands in the trees
         self.tables = tables
         self.parent: dict[int, int] = {}
         self.children: dict[int, set[int]] = {}
@@ -49,6 +50,7 @@ class QuotaTree:
 
         `groups`: resources and flavors of its groups, to be compared: another order advances the generation (QP-217).
         """
+        self.version += 1
         row = self.tables.node(CLUSTER_QUEUE, name)
         new = row not in self.quotas
         self.tables.forest.is_queue[row] = 1
@@ -66,6 +68,7 @@ class QuotaTree:
 
     def set_cohort(self, name: str, parent: str | None, quotas: Quotas) -> int:
         """Create or update a Cohort's row; returns it. Every event recomputes its tree (QP-217)."""
+        self.version += 1
         row = self._cohort(name)
         self.explicit.add(row)
         before = self.parent.get(row, NONE)
@@ -76,6 +79,7 @@ class QuotaTree:
 
     def remove_cluster_queue(self, name: str) -> None:
         """Free the row of a ClusterQueue whose quota nobody holds any more."""
+        self.version += 1
         row = self.tables.node(CLUSTER_QUEUE, name)
         before = self.parent.get(row, NONE)
         self._attach(row, None)
@@ -87,6 +91,7 @@ class QuotaTree:
 
     def remove_cohort(self, name: str) -> None:
         """A Cohort object is gone: its children stay in an implicit cohort that is a root (QP-201.3)."""
+        self.version += 1
         row = self.tables.nodes.find((COHORT, name))
         if row is None:
             return

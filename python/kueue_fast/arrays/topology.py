@@ -29,6 +29,9 @@ from kueue_fast.model.topology_messages import TOPOLOGY_DOMAIN, resource_key
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
+BY_RESOURCE, OUTSIDE_DOMAIN = -1, -2
+"""Kinds of exclusion that are no codes of `match`, as kueuecore's reasons have them."""
+
 
 class TopologyRows:
     """Keeps `tables.topologies` in step with the objects.
@@ -223,14 +226,14 @@ class TopologyRows:
         """
         found: dict[str, int] = {}
         for entry, count in enumerate(excluded):
-            if not count or not entry:
-                continue  # entry 0 counts what is not excluded
+            if not count:
+                continue
             if entry < codes:
-                key = self._sources.classes.exclusion_key(entry)
+                key = self.exclusion_key(entry, "")
             elif entry < len(excluded) - 1:
-                key = resource_key(self._tables.resource_names[entry - codes])
+                key = self.exclusion_key(BY_RESOURCE, self._tables.resource_names[entry - codes])
             else:
-                key = TOPOLOGY_DOMAIN
+                key = self.exclusion_key(OUTSIDE_DOMAIN, "")
             found[key] = int(count)
         return found
 
@@ -241,7 +244,7 @@ class TopologyRows:
         """
         if exclusion >= 0:
             return self._sources.classes.exclusion_key(exclusion)
-        return resource_key(resource) if exclusion == -1 else TOPOLOGY_DOMAIN
+        return resource_key(resource) if exclusion == BY_RESOURCE else TOPOLOGY_DOMAIN
 
     def matching_flavors(self, labels: dict[str, str]) -> list[str]:
         """The flavors to whose trees a node with these labels belongs, ready or not. Source: TP-1903."""

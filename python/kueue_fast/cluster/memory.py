@@ -11,7 +11,8 @@ Everything is deterministic: uids and resource versions are counters, times come
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -149,6 +150,22 @@ class MemoryCluster(ObjectIndex):
             metadata = msgspec.structs.replace(old.metadata, deletion_timestamp=self._timestamp())
             self._replace(key, old, msgspec.structs.replace(old, metadata=metadata))
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Writes made inside are all stored before anybody hears of the first one."""
+        if self._delivering:
+            yield
+            return
+        self._delivering = True
+        try:
+            yield
+        except BaseException:
+            self._outbox.clear()
+            raise
+        finally:
+            self._delivering = False
+        self._deliver()
+
     def _timestamp(self) -> str:
         now = self._now()
         return times.format(now - now % NANOSECONDS)
@@ -193,8 +210,10 @@ class MemoryCluster(ObjectIndex):
 
     def _emit(self, event: WatchEvent) -> None:
         self._outbox.append(event)
-        if self._delivering:
-            return
+        if not self._delivering:
+            self._deliver()
+
+    def _deliver(self) -> None:
         self._delivering = True
         try:
             while self._outbox:

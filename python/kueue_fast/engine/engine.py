@@ -23,13 +23,15 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.arrays.decisions import OUTCOMES, PREEMPTION_REASONS, REQUEUE_REASONS
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ASSUMED
-from kueue_fast.engine import messages, second_pass
+from kueue_fast.engine import second_pass
 from kueue_fast.engine.activity import required_checks
 from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
 from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Replacement, Requeued
+from kueue_fast.engine.explain import Standing, describe
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.queues import Queues, refresh_order
+from kueue_fast.engine.refusals import Refusal
 from kueue_fast.engine.state import ClusterQueueEntry, State
 from kueue_fast.engine.topologies import Topologies
 from kueue_fast.model.features import FeatureGates
@@ -77,7 +79,9 @@ class Engine:
         self._queues = Queues(self._state, self._intake)
         self._topologies = Topologies(self._state, self._queues, self._intake)
         self._inventory = Inventory(self._state, self._queues, self._intake, self._topologies)
-        self._words: dict[str, Callable[[], str]] = {}
+        self._words: dict[str, Refusal] = {}
+        self._cycle = 0
+        self._kept: set[int] = set()  # rows whose stored places are the result of their second pass (TP-1503)
         self._refusal_of: list[int] = []  # [place in `requeued`] place among the kernel's refusals
         queues, inventory, topologies = self._queues, self._inventory, self._topologies
         self._upserts: dict[type, Callable[[Any], None]] = {
@@ -180,8 +184,7 @@ class Engine:
 
     def retry_all(self) -> None:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
-        for entry in self._state.cluster_queues.values():
-            self._state.retries.request(entry.row, self._state.now_ns)
+        self._state.retry_all()
 
     def has_heads(self, now_ns: int | None = None) -> bool:
         """Whether a cycle would have something to look at.
@@ -209,6 +212,7 @@ class Engine:
         scheduler = state.tables.scheduler
         again = self._take_second_pass(now_ns)
         heads = scheduler.run(now_ns)
+        self._cycle = scheduler.cycle
         admitted, moved = [], []
         for row, queue, detail, places, held in scheduler.admissions():
             if held:
@@ -234,7 +238,7 @@ class Engine:
             for old, queue, new in scheduler.replacements()
         ]
         changed = bool(admitted or preempted or moved or evicted) or scheduler.scan_progressed
-        return Cycle(scheduler.cycle, heads, admitted, requeued, changed, preempted, evicted, replaced, moved)
+        return Cycle(self._cycle, heads, admitted, requeued, changed, preempted, evicted, replaced, moved)
 
     def _take_second_pass(self, now_ns: int) -> dict[int, second_pass.Waiting]:
         """Hand the workloads that come again to the kernel; returns them by row."""
@@ -242,6 +246,7 @@ class Engine:
         if not queue.advance(now_ns):
             return {}
         state = self._state
+        self._kept = set()
         found = {}
         entries = []
         for key, waiting in queue.take():
@@ -250,6 +255,8 @@ class Engine:
                 continue
             found[record.row] = waiting
             entries.append(second_pass.entry(state, record, waiting.workload))
+            if entries[-1][1]:
+                self._kept.add(record.row)
         state.tables.scheduler.second_pass.set(entries)
         return found
 
@@ -268,6 +275,10 @@ class Engine:
         assert record is not None and record.admission is not None
         name, before = record.admission
         found = {one.name: one for one in state.reader.pod_sets(detail, True)}
+        if row in self._kept:
+            # the kernel lists only the places that are still there; the assignment stays as it is written
+            self._intake.rebook(record)
+            return Admission(record.key, name, tuple(one for one in before if one.name in found), ())
         pod_sets = tuple(
             one._replace(placement=new.placement or one.placement, delayed=new.delayed)
             if (new := found.get(one.name)) is not None
@@ -308,25 +319,11 @@ class Engine:
         state = self._state
         record = state.rows.by_row[row]
         entry = state.by_row[queue]
-        assert record is not None
-        layout, namespace = record.layout, record.namespace
-        assert layout is not None
-
-        def words() -> str:
-            name = OUTCOMES[outcome]
-            if name in ("NoFit", "NoCandidates", "Preempting"):
-                text = messages.assignment(
-                    state.reader.reasons(reasons), layout, state.classes, state.topology
-                )
-                return text + messages.pending_preemptions(victims) if name == "Preempting" else text
-            if name == "Invalid":
-                return layout.violation or ""
-            if name == "NamespaceMissing":
-                return messages.namespace_missing(namespace)
-            if name == "Inactive":
-                return messages.inactive(entry.name)
-            return _FIXED_WORDS[name]
-
+        assert record is not None and record.layout is not None
+        words = Refusal(
+            state, entry.name, record.layout, record.namespace, outcome, requeue, victims, reasons,
+            state.now_ns, self._cycle,
+        )  # fmt: skip
         self._words[record.key] = words
         return Requeued(record.key, entry.name, REQUEUE_REASONS[requeue], OUTCOMES[outcome], words)
 
@@ -336,6 +333,17 @@ class Engine:
         """Why a workload waits, as the last cycle that looked at it found; None if none did."""
         words = self._words.get(workload)
         return words() if words is not None else None
+
+    def explain(self, workload: str) -> Standing | None:
+        """How a workload (`namespace/name`) stands, and what the last cycle that looked at it found.
+
+        None for one that is not known, or has finished. Reads only; costs a walk over its queue.
+        """
+        return describe(self._state, workload, self._words)
+
+    def next_places(self, workload: str) -> int | None:
+        """When a workload that holds its quota is due to be given places, ns since the epoch; None if it is not."""
+        return self._intake.second_pass.next_try(workload)
 
     def victims(self, refusal: int) -> list[str]:
         """Keys of the workloads for whose evictions a head of the last cycle waits, by its place in `requeued`.
@@ -402,13 +410,4 @@ class Engine:
         return ratio / weight if weight else math.inf
 
 
-_FIXED_WORDS = {
-    "FailedChecks": messages.FAILED_CHECKS,
-    "NamespaceMismatch": messages.NAMESPACE_MISMATCH,
-    "NoLongerFits": messages.NO_LONGER_FITS,
-    "Overlap": messages.OVERLAP,
-    "Deferred": messages.DEFERRED,
-    "Gated": messages.GATED,
-}
-
-__all__ = ["Admission", "Cycle", "Engine", "QueueState", "Requeued"]
+__all__ = ["Admission", "Cycle", "Engine", "QueueState", "Requeued", "Standing"]

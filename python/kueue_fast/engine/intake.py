@@ -16,17 +16,22 @@ from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ADMITTED, ASSUMED, PENDING, RESERVED, Facts, Record
 from kueue_fast.engine.local_queue_accounts import LocalQueueAccounts
 from kueue_fast.engine.places import Places
-from kueue_fast.engine.second_pass import SecondPassQueue
-from kueue_fast.engine.slices import REPLACEMENT, Slices
+from kueue_fast.engine.second_pass import SecondPassQueue, is_due
+from kueue_fast.engine.slices import Slices
 from kueue_fast.engine.state import State
 from kueue_fast.errors import InputError
 from kueue_fast.model import conditions, times
+from kueue_fast.model.elastic import ELASTIC_JOB, REPLACEMENT_FOR
 from kueue_fast.model.quantities import request_value
 
-_TELLING = frozenset((REPLACEMENT, conditions.ADMISSION_GATED_BY, conditions.PRIORITY_BOOST))
+_TELLING = frozenset((REPLACEMENT_FOR, ELASTIC_JOB, conditions.ADMISSION_GATED_BY, conditions.PRIORITY_BOOST))
 """Annotations that scheduling reads."""
 _QUIET = frozenset((conditions.QUOTA_RESERVED, conditions.ADMITTED))
 _FAILED = ("Retry", "Rejected")
+
+
+def _describe(workload: Workload) -> str:
+    return f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
 
 
 def _says_nothing(status: WorkloadStatus) -> bool:
@@ -70,15 +75,19 @@ class Intake:
 
     def upsert(self, workload: Workload) -> None:
         """A Workload was created or changed. Raises InputError naming what cannot be read; nothing is changed then."""
+        status = workload.status
         try:
-            self._upsert(workload)
-            status = workload.status
+            # What the second pass reads is read first: later it would be too late to refuse it.
             if status is not None and status.admission is not None:
-                key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
-                self.second_pass.offer(key, workload, 0, self._state.now_ns)
+                is_due(workload)
+            self._upsert(workload)
+        except InputError as error:
+            raise error.located(object=_describe(workload)) from error
         except ValueError as error:
-            name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
-            raise InputError(str(error), object=name) from error
+            raise InputError(str(error), object=_describe(workload)) from error
+        if status is not None and status.admission is not None:
+            key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
+            self.second_pass.offer(key, workload, 0, self._state.now_ns)
 
     def _upsert(self, workload: Workload) -> None:
         state = self._state
@@ -375,7 +384,6 @@ class Intake:
             except ValueError as error:
                 raise InputError(
                     str(error),
-                    object=f"Workload {workload.metadata.namespace}/{workload.metadata.name}",
                     field=f"$.status.admission.podSetAssignments[{number}].resourceUsage",
                 ) from error
             count = full.get(one.name, 0) if one.count is None else one.count
@@ -410,9 +418,17 @@ class Intake:
         self._state.tables.scheduler.book(record.row, queue.row)
         self.accounts.booked(record)
 
-    def place_bookings(self, flavor: str) -> None:
-        """A flavor may have a tree now, and workloads that waited for it."""
-        self._places.flavor_came(flavor)
+    def rebook(self, record: Record) -> None:
+        """Book the places of a workload again, as its assignment says."""
+        self._places.rebook(record)
+
+    def place_bookings(self, flavors: Iterable[str]) -> None:
+        """The trees of these flavors came or went: book the places of workloads anew."""
+        for flavor in flavors:
+            if self._state.topology.exists(flavor):
+                self._places.flavor_came(flavor)
+            else:
+                self._places.flavor_went(flavor)
 
     def release(self, record: Record) -> None:
         """Give back the quota of a workload that holds some."""

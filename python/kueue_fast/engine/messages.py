@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kueue_fast.arrays.decisions import (
     AFFINITY_ERROR,
+    ELASTIC_PREFERRED,
+    ELASTIC_REQUIRED,
     EXCEEDS_MAX_QUOTA,
     LAYER_NOT_PLACED,
     LEVEL_MISSING,
@@ -73,7 +75,7 @@ def assignment(reasons: Sequence[Reason], layout: Layout, classes: PodClasses, t
             group = layout.groups[reason.pod_set]
             by_group.setdefault(group, []).append(not_placed(reasons[index:], layout, topology))
             continue
-        if reason.code in (AFFINITY_ERROR, NO_TOPOLOGY_DATA, NO_TOPOLOGY_FLAVOR, SEVERAL_TOPOLOGIES):
+        if reason.code in _ERRORS:
             name = layout.names[reason.pod_set]
             return f"failed to assign flavors to pod set {name}: {reason_text(reason, layout, classes)}"
         by_group.setdefault(reason.pod_set, []).append(reason_text(reason, layout, classes))
@@ -138,6 +140,16 @@ def _keys(
     return ()
 
 
+_ERRORS = (
+    AFFINITY_ERROR,
+    NO_TOPOLOGY_DATA,
+    NO_TOPOLOGY_FLAVOR,
+    SEVERAL_TOPOLOGIES,
+    ELASTIC_REQUIRED,
+    ELASTIC_PREFERRED,
+)
+"""Reasons that replace all others of a workload (TP-1003)."""
+
 _TOPOLOGY_WORDS: Mapping[int, Callable[[str], str]] = {
     NO_TOPOLOGY_DATA: lambda _: topology_messages.NO_CACHE,
     NO_TOPOLOGY_FLAVOR: lambda _: topology_messages.NO_FLAVOR,
@@ -146,6 +158,8 @@ _TOPOLOGY_WORDS: Mapping[int, Callable[[str], str]] = {
     TOPOLOGY_ONLY: topology_messages.only_topology,
     TOPOLOGY_UNKNOWN: topology_messages.not_cached,
     LEVEL_MISSING: topology_messages.lacks_level,
+    ELASTIC_REQUIRED: lambda _: topology_messages.ELASTIC_REQUIRED,
+    ELASTIC_PREFERRED: lambda _: topology_messages.ELASTIC_PREFERRED,
 }
 
 

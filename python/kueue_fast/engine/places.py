@@ -39,12 +39,30 @@ class Places:
             state.unplaced.discard(key)
             if record is None or record.state == PENDING or record.admission is None:
                 continue
-            held = state.tables.workloads.reserved_in[record.row] != NONE
-            if held:
-                self._kernel.book_workload(record.row, remove=True)
-            self.write(record)
-            if held:
-                self._kernel.book_workload(record.row)
+            if not self.rebook(record):
+                self.write(record)
+
+    def flavor_went(self, flavor: str) -> None:
+        """A flavor has no tree any more: what was booked there counts nowhere, and waits for another tree (TP-505)."""
+        for record in self._state.rows.records.values():
+            if (
+                record.state != PENDING
+                and record.admission is not None
+                and any(
+                    one.placement is not None and flavor in one.flavors.values()
+                    for one in record.admission[1]
+                )
+            ):
+                self.rebook(record)
+
+    def rebook(self, record: Record) -> bool:
+        """Book the places of a workload by the trees of now, if it holds quota; returns whether it does."""
+        if self._state.tables.workloads.reserved_in[record.row] == NONE:
+            return False
+        self._kernel.book_workload(record.row, remove=True)
+        self.write(record)
+        self._kernel.book_workload(record.row)
+        return True
 
     def _rows(
         self, record: Record, layout: Layout, assignment: PodSetAssignment

@@ -12,7 +12,15 @@ from kueue_fast.engine.decisions import Eviction
 from kueue_fast.engine.state import State
 from kueue_fast.model import conditions
 from kueue_fast.model.placements import placements
-from kueue_fast.model.second_pass import loses_node, needs_second_pass, wait_ns
+from kueue_fast.model.second_pass import loses_node, needs_second_pass, no_replacement_message, wait_ns
+
+
+def is_due(workload: Workload) -> bool:
+    """Whether a Workload comes again. Raises InputError for places on nodes that failed which cannot be read."""
+    status = workload.status
+    # Only failed nodes are looked for among the places, which may be many.
+    failed = status is not None and bool(status.unhealthy_nodes)
+    return needs_second_pass(workload, placements(workload) if failed else {})
 
 
 class Waiting(NamedTuple):
@@ -34,7 +42,7 @@ class SecondPassQueue:
 
     def offer(self, key: str, workload: Workload, iteration: int, now_ns: int) -> bool:
         """Queue a workload, if it needs it and does not wait for its delay already; returns whether it was queued."""
-        if not needs_second_pass(workload, placements(workload)):
+        if not is_due(workload):
             if iteration > 0:
                 self.forget(key)
             return False
@@ -66,6 +74,15 @@ class SecondPassQueue:
             heapq.heappop(self._due)
         return self._due[0][0] if self._due else None
 
+    def next_try(self, key: str) -> int | None:
+        """When the delay of a workload is over, ns since the epoch; 0 if it is, None if it waits for none."""
+        if key in self._ready:
+            return 0
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            return None
+        return next(due for due, number, _ in self._due if number == waiting[0])
+
     def take(self) -> list[tuple[str, Waiting]]:
         """All that are ready, in order of their keys; upstream takes them in random order."""
         ready, self._ready = sorted(self._ready.items()), {}
@@ -74,12 +91,8 @@ class SecondPassQueue:
 
 def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
     """The eviction of a workload for which there was no place instead of a failed node's (TP-1509)."""
-    nodes = ",".join(
-        node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ()
-    )
-    message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
     key = f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
-    return Eviction(key, cluster_queue, "NodeFailures", message)
+    return Eviction(key, cluster_queue, "NodeFailures", no_replacement_message(workload))
 
 
 def entry(state: State, record: Record, workload: Workload) -> tuple[Any, ...]:

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.arrays.workloads import Record
-
-REPLACEMENT = "kueue.x-k8s.io/workload-slice-replacement-for"
-"""Annotation of a slice: key (`namespace/name`) of the slice whose place it takes."""
+from kueue_fast.model.elastic import ELASTIC_JOB, REPLACEMENT_FOR
 
 
 class Slices:
@@ -22,7 +20,10 @@ class Slices:
 
     def write(self, record: Record, annotations: Mapping[str, str] | None) -> None:
         """A workload came or changed. A slice of another namespace is none."""
-        old = annotations.get(REPLACEMENT) if annotations else None
+        self._kernel.elastic[record.row] = (
+            bool(annotations) and (annotations or {}).get(ELASTIC_JOB) == "true"
+        )
+        old = annotations.get(REPLACEMENT_FOR) if annotations else None
         if old is not None and old.partition("/")[0] != record.namespace:
             old = None
         before = self._replaced.get(record.key)

@@ -111,11 +111,13 @@ class State:
         )
         scheduler.recompute_for_topology = enabled("TASRecomputeAssignmentWithinSchedulingCycle")
         scheduler.assigner.placing = enabled("TopologyAwareScheduling")
+        scheduler.assigner.elastic_topology = enabled("ElasticJobsViaWorkloadSlicesWithTAS") and enabled(
+            "ElasticJobsViaWorkloadSlices"
+        )
         placer = scheduler.placer
         placer.mixed_profile = enabled("TASProfileMixed")
         placer.balanced = enabled("TASBalancedPlacement")
         placer.overlapping = enabled("TASHandleOverlappingFlavors")
-        placer.multi_layer = enabled("TASMultiLayerTopology")
         placer.prefers_affinity = enabled("TASRespectNodeAffinityPreferred")
         self._configure_preemption()
         scheduler.assigner.slices = enabled("ElasticJobsViaWorkloadSlices")
@@ -141,6 +143,10 @@ class State:
         ]
         preemptor.final_share_first = strategies[0] == FINAL_SHARE
         preemptor.initial_share_second = len(strategies) > 1
+
+    def retry_all(self) -> None:
+        """Ask that the parked workloads of every ClusterQueue are looked at again."""
+        self.retries.request_all((entry.row for entry in self.cluster_queues.values()), self.now_ns)
 
     def names_topology(self, flavor: str) -> bool:
         """Whether a ResourceFlavor exists and names a Topology."""

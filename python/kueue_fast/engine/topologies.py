@@ -12,6 +12,8 @@ from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.queue_topology import write_topology
 from kueue_fast.engine.queues import Queues
 from kueue_fast.engine.state import State
+from kueue_fast.errors import InputError
+from kueue_fast.model.validation.topology import LEVELS_MAX
 
 
 class Topologies:
@@ -44,8 +46,19 @@ class Topologies:
             self._state.topology.delete_pod(namespace, name)
 
     def upsert_topology(self, topology: Topology) -> None:
-        """A Topology was created; its levels never change (TP-505)."""
-        self._set_topology(topology.metadata.name, topology.spec or TopologySpec())
+        """A Topology was created; its levels never change (TP-505).
+
+        Raises InputError if it has more levels than a Topology may have (TP-201).
+        """
+        spec = topology.spec or TopologySpec()
+        if len(spec.levels or ()) > LEVELS_MAX:
+            raise InputError(
+                f"has {len(spec.levels or ())} items",
+                object=f"Topology {topology.metadata.name}",
+                field="$.spec.levels",
+                expected=f"at most {LEVELS_MAX}",
+            )
+        self._set_topology(topology.metadata.name, spec)
 
     def delete_topology(self, name: str) -> None:
         """A Topology is gone, and with it the trees of its flavors."""
@@ -55,10 +68,11 @@ class Topologies:
         state = self._state
         if not self._enabled:
             return
-        state.topology.set_topology(name, spec)
+        changed = state.topology.set_topology(name, spec)
         for flavor, known in state.classes.flavors.items():
             if known.spec is not None and known.spec.topology_name == name:
                 self._settle(flavor, True)
+        self._intake.place_bookings(changed)
         for entry in self._queues.refresh_activity(state.cluster_queues.values()):
             state.retries.request(entry.row, state.now_ns)
 
@@ -69,8 +83,9 @@ class Topologies:
         names_topology = spec is not None and bool(spec.topology_name)
         if not names_topology and not self._state.pod_topology.knows(name):
             return
-        self._state.topology.set_flavor(name, spec)
+        changed = self._state.topology.set_flavor(name, spec)
         self._settle(name, names_topology)
+        self._intake.place_bookings(changed)
 
     def _settle(self, flavor: str, names_topology: bool) -> None:
         state = self._state
@@ -81,8 +96,6 @@ class Topologies:
         for entry in state.cluster_queues.values():
             if flavor in flavors_of(entry.spec):
                 write_topology(state, entry)
-        self._intake.place_bookings(flavor)
 
     def _wake(self) -> None:
-        for entry in self._state.cluster_queues.values():
-            self._state.retries.request(entry.row, self._state.now_ns)
+        self._state.retry_all()

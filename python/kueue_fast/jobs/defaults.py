@@ -1,6 +1,6 @@
 """What Kueue's webhook writes into a job at creation.
 
-Source: JS-043, JS-047, JS-049.
+Source: JS-043, JS-047, JS-049, JS-191.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.jobs import names
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.settings import JobSettings
-from kueue_fast.jobs.workload import queue_name
+from kueue_fast.jobs.workload import is_managed, queue_name
 
 __all__ = ["defaulted"]
 
@@ -33,7 +33,6 @@ def defaulted(
     if not queue_name(job.metadata) and default_queue_exists:
         labels = {**(job.metadata.labels or {}), names.QUEUE_NAME_LABEL: names.DEFAULT_LOCAL_QUEUE}
         job = msgspec.structs.replace(job, metadata=msgspec.structs.replace(job.metadata, labels=labels))
-    managed = bool(queue_name(job.metadata)) or settings.manage_jobs_without_queue_name
-    if managed and not integration.suspended(job):
+    if is_managed(job.metadata, settings) and not integration.suspended(job):
         job = integration.suspend(job)
-    return job
+    return integration.default(job, settings)

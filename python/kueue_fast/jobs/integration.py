@@ -8,6 +8,7 @@ Source: JS-004, JS-005, JS-446.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kueue_fast.api.kueue import PodSet, ReclaimablePod
@@ -16,7 +17,7 @@ from kueue_fast.jobs.pod_set_info import PodSetInfo
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.model.validation import FieldError
 
-__all__ = ["Finished", "Integration", "Stopped"]
+__all__ = ["Capabilities", "Finished", "Integration", "Stopped"]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
@@ -35,16 +36,86 @@ class Stopped(NamedTuple, Generic[JobType]):
     now: bool
 
 
+class Capabilities(Generic[JobType]):
+    """What most kinds do not have: an integration inherits the answers of one that has none of it. Source: JS-005."""
+
+    prebuilt = True
+    elastic = False
+
+    def default(self, job: JobType, settings: JobSettings) -> JobType:
+        """Nothing is added."""
+        return job
+
+    def skip(self, job: JobType, settings: JobSettings) -> bool:
+        """No job is passed over."""
+        return False
+
+    def on_hold(self, job: JobType) -> bool:
+        """No job is on hold."""
+        return False
+
+    def priority_class(self, job: JobType) -> str | None:
+        """The templates are asked."""
+        return None
+
+    def slice_mark(self, job: JobType) -> str:
+        """Each change of the job's spec makes another one."""
+        return str(job.metadata.generation or 0)
+
+    def slice_annotations(self, job: JobType, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """Nothing is noted."""
+        return {}
+
+    def reclaimable_pods(self, job: JobType) -> list[ReclaimablePod] | None:
+        """The kind cannot tell which pods are done with."""
+        return None
+
+
 class Integration(Protocol[JobType]):
     """One kind of job."""
 
     framework: str
+    """Name in `integrations.frameworks` of the configuration."""
     api_version: str
     group: str
     kind: str
+    prebuilt: bool
+    """Whether a job may adopt a Workload made beforehand."""
+    elastic: bool
+    """Whether a job may grow and shrink while it runs."""
+
+    def default(self, job: JobType, settings: JobSettings) -> JobType:
+        """What the kind's webhook writes into a new job besides queue and suspension."""
+        ...
 
     def validate(self, job: JobType, settings: JobSettings) -> list[FieldError]:
         """What Kueue's webhook for the kind refuses, with path and words."""
+        ...
+
+    def validate_update(
+        self, old: JobType, new: JobType, settings: JobSettings, default_queue_exists: bool
+    ) -> list[FieldError]:
+        """What the webhook refuses of a change; `default_queue_exists`: whether the namespace has a queue `default`."""
+        ...
+
+    def skip(self, job: JobType, settings: JobSettings) -> bool:
+        """Whether the job is not Kueue's business, or not now."""
+        ...
+
+    def on_hold(self, job: JobType) -> bool:
+        """Whether the kind's own controller refuses to run the job as it is."""
+        ...
+
+    def priority_class(self, job: JobType) -> str | None:
+        """The PriorityClass that the job names itself, empty for none; None: the templates are asked."""
+        ...
+
+    def slice_mark(self, job: JobType) -> str:
+        """What tells the slices of an elastic job apart: it goes into the hash of their names. Source: JS-104."""
+        ...
+
+    def slice_annotations(self, job: JobType, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """What an elastic job notes of these pod sets in its own annotations, empty for nothing. Source: JS-482."""
         ...
 
     def pod_sets(self, job: JobType, settings: JobSettings) -> list[PodSet]:

@@ -14,7 +14,7 @@ from kueue_fast.api.core import PodTemplateSpec
 from kueue_fast.api.kueue import PodSet, ReclaimablePod
 from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.jobs import names
-from kueue_fast.jobs.integration import Finished, Stopped
+from kueue_fast.jobs.integration import Capabilities, Finished, Stopped
 from kueue_fast.jobs.pod_set_info import (
     PodSetInfo,
     StartError,
@@ -24,6 +24,7 @@ from kueue_fast.jobs.pod_set_info import (
     merge_template,
     restore_template,
 )
+from kueue_fast.jobs.pod_templates import gated, unique_env
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.topology_indexes import INDEXES
 from kueue_fast.jobs.topology_request import topology_request
@@ -32,9 +33,11 @@ from kueue_fast.jobs.topology_validation import (
     validate_slice_bound,
     validate_topology_annotations,
 )
+from kueue_fast.jobs.validation import IMMUTABLE, validate_create, validate_update
+from kueue_fast.model import elastic
 from kueue_fast.model.booleans import parse_bool
 from kueue_fast.model.integers import parse_int32, parse_int64
-from kueue_fast.model.validation.field_error import FieldError, invalid
+from kueue_fast.model.validation.field_error import FieldError, forbidden, invalid
 
 __all__ = ["BatchJob"]
 
@@ -47,45 +50,56 @@ JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 MANAGED_LABELS = ("job-name", "controller-uid", JOB_NAME_LABEL, "batch.kubernetes.io/controller-uid")
 
 
-class BatchJob:
+class BatchJob(Capabilities[Job]):
     """batch/v1 Job: one pod set `main`, partial admission by annotation, reclaimable pods."""
 
     framework = "batch/job"
     api_version = "batch/v1"
     group = "batch"
     kind = "Job"
+    elastic = True
+
+    def default(self, job: Job, settings: JobSettings) -> Job:
+        """The pods of an elastic Job are gated. Source: JS-264."""
+        if not (settings.elastic_jobs and is_elastic(job.metadata)):
+            return job
+        template = gated(job.spec.template, names.ELASTIC_JOB_GATE)
+        if template is job.spec.template:
+            return job
+        return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, template=template))
 
     def validate(self, job: Job, settings: JobSettings) -> list[FieldError]:
-        """Source: JS-255..260, TP-309..317."""
-        annotations = job.metadata.annotations or {}
-        errors = []
-        path = f"metadata.annotations[{MIN_PARALLELISM}]"
-        if MIN_PARALLELISM in annotations:
-            minimum = parse_int32(annotations[MIN_PARALLELISM])
-            count = pods_count(job.spec)
-            if minimum is None:
-                errors.append(invalid(path, annotations[MIN_PARALLELISM], "must be an integer"))
-            elif not 0 < minimum < count:
-                errors.append(invalid(path, minimum, f"should be between 0 and {count - 1}"))
-            if is_elastic(job.metadata):
-                message = "partial admission and elastic job cannot be used together"
-                errors.append(invalid(path, annotations[MIN_PARALLELISM], message))
-        path = f"metadata.annotations[{COMPLETIONS_EQUAL_PARALLELISM}]"
-        value = annotations.get(COMPLETIONS_EQUAL_PARALLELISM)
-        if value is not None:
-            follows = parse_bool(value)
-            if follows is None:
-                errors.append(invalid(path, value, "must be true or false"))
-            elif follows:
-                if job.spec.completion_mode != INDEXED:
-                    errors.append(invalid(path, value, "should not be enabled for NonIndexed jobs"))
-                if or_one(job.spec.parallelism) != or_one(job.spec.completions):
-                    errors.append(
-                        invalid("spec.completions", job.spec.completions, "should be equal to parallelism")
-                    )
+        """Source: JS-192..199, JS-255..260, TP-309..317."""
+        errors = validate_create(job.metadata, self, settings)
+        errors += validate_minimum(job)
+        errors += validate_completions(job)
         if settings.topology_aware_scheduling:
             errors += validate_topology(
                 annotations_of(job.spec.template), pods_count(job.spec), is_elastic(job.metadata), settings
+            )
+        return errors
+
+    def validate_update(
+        self, old: Job, new: Job, settings: JobSettings, default_queue_exists: bool
+    ) -> list[FieldError]:
+        """Source: JS-200..209, JS-211, JS-261..263."""
+        errors = validate_create(new.metadata, self, settings)
+        before, after = ((job.metadata.annotations or {}).get(MIN_PARALLELISM, "") for job in (old, new))
+        if before != after:
+            errors += validate_minimum(new)
+        errors += validate_completions(new)
+        held = (self.suspended(old), self.suspended(new))
+        errors += validate_update(old, new, held, self, settings, default_queue_exists)
+        fixed = MIN_PARALLELISM in (old.metadata.annotations or {}) and not old.spec.suspend
+        if fixed and or_one(old.spec.parallelism) != or_one(new.spec.parallelism):
+            message = "cannot change when partial admission is enabled and the job is not suspended"
+            errors.append(forbidden("spec.parallelism", message))
+        if held == (False, False) and follows_parallelism(old) != follows_parallelism(new):
+            path = f"metadata.annotations[{COMPLETIONS_EQUAL_PARALLELISM}]"
+            errors.append(forbidden(path, f"{IMMUTABLE} while the job is not suspended"))
+        if settings.topology_aware_scheduling:
+            errors += validate_topology(
+                annotations_of(new.spec.template), pods_count(new.spec), is_elastic(new.metadata), settings
             )
         return errors
 
@@ -200,6 +214,48 @@ class BatchJob:
         return [ReclaimablePod(name=names.DEFAULT_POD_SET, count=parallelism - remaining)]
 
 
+def validate_minimum(job: Job) -> list[FieldError]:
+    """The least parallelism must leave room below the parallelism. Source: JS-255..257."""
+    text = (job.metadata.annotations or {}).get(MIN_PARALLELISM)
+    if text is None:
+        return []
+    path = f"metadata.annotations[{MIN_PARALLELISM}]"
+    errors = []
+    minimum = parse_int32(text)
+    count = pods_count(job.spec)
+    if minimum is None:
+        errors.append(invalid(path, text, "must be an integer"))
+    elif not 0 < minimum < count:
+        errors.append(invalid(path, minimum, f"should be between 0 and {count - 1}"))
+    if is_elastic(job.metadata):
+        message = "partial admission and elastic job cannot be used together"
+        errors.append(invalid(path, text, message))
+    return errors
+
+
+def validate_completions(job: Job) -> list[FieldError]:
+    """Only completions of an Indexed job that equal its parallelism can follow it. Source: JS-258..260."""
+    value = (job.metadata.annotations or {}).get(COMPLETIONS_EQUAL_PARALLELISM)
+    if value is None:
+        return []
+    path = f"metadata.annotations[{COMPLETIONS_EQUAL_PARALLELISM}]"
+    follows = parse_bool(value)
+    if follows is None:
+        return [invalid(path, value, "must be true or false")]
+    errors = []
+    if follows:
+        if job.spec.completion_mode != INDEXED:
+            errors.append(invalid(path, value, "should not be enabled for NonIndexed jobs"))
+        if or_one(job.spec.parallelism) != or_one(job.spec.completions):
+            errors.append(invalid("spec.completions", job.spec.completions, "should be equal to parallelism"))
+    return errors
+
+
+def follows_parallelism(job: Job) -> bool:
+    """Whether the completions are tied to the parallelism."""
+    return bool(parse_bool((job.metadata.annotations or {}).get(COMPLETIONS_EQUAL_PARALLELISM, "")))
+
+
 def validate_topology(
     annotations: Mapping[str, str], count: int, elastic: bool, settings: JobSettings
 ) -> list[FieldError]:
@@ -215,7 +271,7 @@ def validate_topology(
 
 def is_elastic(metadata: ObjectMeta) -> bool:
     """Whether the job asks to grow and shrink while it runs."""
-    return (metadata.annotations or {}).get(names.ELASTIC_JOB_ANNOTATION) == "true"
+    return elastic.is_elastic(metadata.annotations, slices=True)
 
 
 def or_one(value: int | None) -> int:
@@ -259,22 +315,6 @@ def clean_template(template: PodTemplateSpec) -> PodTemplateSpec:
             opened["labels"] = kept
             metadata = encode(opened)
     return PodTemplateSpec(metadata=metadata, spec=unique_env(template.spec))
-
-
-def unique_env(spec: msgspec.Raw) -> msgspec.Raw:
-    """Make `env` of every container unique by name: the first place, the last value. Source: JS-008."""
-    if b'"env"' not in bytes(spec):
-        return spec
-    opened = decode(spec)
-    changed = False
-    for part in ("containers", "initContainers"):
-        for container in opened.get(part) or ():
-            variables = container.get("env") or []
-            by_name = {variable.get("name"): variable for variable in variables}
-            if len(by_name) != len(variables):
-                container["env"] = list(by_name.values())
-                changed = True
-    return encode(opened) if changed else spec
 
 
 def terminal_indexes(lists: tuple[str | None, ...], completions: int) -> int:

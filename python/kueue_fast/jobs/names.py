@@ -1,6 +1,6 @@
 """Labels, annotations, gates and the names of Workloads: the protocol between jobs and Kueue.
 
-Source: JS-001, JS-100..103, LC-119.
+Source: JS-001, JS-006, JS-100..103, LC-119.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ MULTIKUEUE_ORIGIN_LABEL = "kueue.x-k8s.io/multikueue-origin"
 PREBUILT_WORKLOAD = "kueue.x-k8s.io/prebuilt-workload-name"
 WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
 WORKLOAD_SLICE_NAME_ANNOTATION = "kueue.x-k8s.io/workload-slice-name"
+JOB_OWNER_GVK_ANNOTATION = "kueue.x-k8s.io/job-owner-gvk"
+JOB_OWNER_NAME_ANNOTATION = "kueue.x-k8s.io/job-owner-name"
+COMPONENT_INDEX_ANNOTATION = "kueue.x-k8s.io/component-workload-index"
+MULTIKUEUE_ORIGIN_UID_ANNOTATION = "kueue.x-k8s.io/multikueue-origin-uid"
+MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
 ADMISSION_GATED_BY_ANNOTATION = "kueue.x-k8s.io/admission-gated-by"
 ELASTIC_JOB_ANNOTATION = "kueue.x-k8s.io/elastic-job"
+ELASTIC_JOB_GATE = "kueue.x-k8s.io/elastic-job"
 PROVISIONING_REQUEST_PREFIX = "provreq.kueue.x-k8s.io/"
 RESOURCE_IN_USE_FINALIZER = "kueue.x-k8s.io/resource-in-use"
 DEFAULT_LOCAL_QUEUE = "default"
 DEFAULT_POD_SET = "main"
+MAX_POD_SETS = 18
 
 HASH_LENGTH = 5
 MAX_NAME = 253

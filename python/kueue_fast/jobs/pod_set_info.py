@@ -24,7 +24,9 @@ from kueue_fast.api.kueue import (
 from kueue_fast.errors import KueueFastError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.lifecycle.pods import slice_name
 from kueue_fast.model import topology_names
+from kueue_fast.model.elastic import is_elastic
 
 __all__ = [
     "PodSetInfo",
@@ -131,6 +133,8 @@ def from_status(
         info = from_assignment(assignment, pod_set, flavor, gated=settings.topology_aware_scheduling)
         if settings.topology_aware_scheduling:
             info.annotations[names.WORKLOAD_ANNOTATION] = workload.metadata.name
+        if is_elastic(workload.metadata.annotations, slices=settings.elastic_jobs):
+            info.annotations[names.WORKLOAD_SLICE_NAME_ANNOTATION] = slice_name(workload)
         info.labels[names.POD_SET_LABEL] = assignment.name
         if settings.assign_queue_labels:
             info.labels[names.LOCAL_QUEUE_LABEL] = workload.spec.queue_name or ""
@@ -270,10 +274,10 @@ def write_template(
     changed |= replace_part(spec, "schedulingGates", info.scheduling_gates)
     if not changed:
         return template
-    return PodTemplateSpec(
-        metadata=encode(metadata) if metadata else msgspec.Raw(),
-        spec=encode(spec),
-    )
+    if not metadata:
+        # Only the default itself is left out when the template is written: another empty Raw would be no JSON.
+        return PodTemplateSpec(spec=encode(spec))
+    return PodTemplateSpec(metadata=encode(metadata), spec=encode(spec))
 
 
 def replace_part(parent: dict[str, Any], key: str, value: Any) -> bool:

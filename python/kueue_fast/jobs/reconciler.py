@@ -3,22 +3,22 @@
 Each step ends with a write; the watch of what was written brings the job back for the next. Whoever calls this
 carries the actions out, live or in the embedded cluster.
 
-Built so far: a top-level job with one Workload, from creation through evictions to the end. waitForPodsReady,
-slices, prebuilt Workloads, ancestors and the comparison of a changed job with its Workload stand in rules that
-later versions take up.
+Built so far: a top-level job with one Workload, from creation through evictions to the end; `elastic` goes before it
+for jobs with several. waitForPodsReady, prebuilt Workloads, ancestors and the comparison of a changed job with its
+Workload stand in rules that later versions take up.
 
 Source: JS-060..079, JS-088..090, JS-140, JS-160, JS-164.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from kueue_fast.api.core import PriorityClass
-from kueue_fast.api.kueue import ReclaimablePod, ResourceFlavor, Workload, WorkloadPriorityClass
+from kueue_fast.api.kueue import PodSet, ReclaimablePod, ResourceFlavor, Workload, WorkloadPriorityClass
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.jobs import names, pod_set_info
 from kueue_fast.jobs.integration import Integration
@@ -26,9 +26,11 @@ from kueue_fast.jobs.pod_set_info import StartError
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import build, priority_of, queue_name
 from kueue_fast.lifecycle import events, eviction, finish
+from kueue_fast.lifecycle.admission import unset_reservation
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import with_status, writable_status
 from kueue_fast.model import conditions
+from kueue_fast.model.priority import ResolvedPriority
 
 __all__ = [
     "Action",
@@ -37,11 +39,16 @@ __all__ = [
     "UpdateWorkload",
     "UpdateWorkloadStatus",
     "View",
+    "creation",
     "finalize",
+    "finished_event",
     "reconcile",
+    "resolved_priority",
 ]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
+
+ON_HOLD: Final = "OnHold"
 
 
 class CreateWorkload(NamedTuple):
@@ -101,21 +108,28 @@ def reconcile(
     workload: Workload | None,
     view: View,
     now_ns: int,
+    *,
+    elastic: bool = False,
 ) -> Action | None:
     """The next step for a job, None when it is where it should be.
 
-    `workload` is the job's Workload, None when there is none. `now_ns` is the time in ns since 1970.
+    `workload` is the job's Workload, None when there is none. `now_ns` is the time in ns since 1970. The pods of an
+    `elastic` job are held by a gate: it runs on while its Workload is not admitted (JS-487).
 
     Raises InputError when a priority class does not exist, or no pod sets can be made of the job, LookupError when
     a flavor does not exist: all are retried live.
     """
     settings = view.settings
+    if integration.skip(job, settings):
+        return None
     if not queue_name(job.metadata) and not settings.manage_jobs_without_queue_name:
         return None
     if workload is not None and finish.is_finished(workload):
         return release(job, integration, workload, now_ns)
     if workload is not None and workload.metadata.deletion_timestamp:
         return let_go(job, integration, workload, now_ns)
+    if integration.on_hold(job):
+        return hold(workload, settings, now_ns) if workload is not None else None
     ended = integration.finished(job)
     if ended is not None:
         if workload is None:
@@ -140,9 +154,19 @@ def reconcile(
     )
     if integration.suspended(job):
         return start(job, integration, workload, view, now_ns) if admitted else follow_queue(job, workload)
-    if not admitted:
+    if not admitted and not elastic:
         return stop(job, integration, workload, "Not admitted by cluster queue", now_ns)
     return None
+
+
+def hold(workload: Workload, settings: JobSettings, now_ns: int) -> Action | None:
+    """A job on hold keeps no quota, whether its Workload was evicted or not. Source: JS-068."""
+    known = workload.status.conditions if workload.status is not None else None
+    if not conditions.is_true(known, conditions.QUOTA_RESERVED):
+        return None
+    status = writable_status(workload)
+    unset_reservation(workload, status, ON_HOLD, "Job is on hold", now_ns, settings.reasons)
+    return UpdateWorkloadStatus(with_status(workload, status), None)
 
 
 def hold_or_create(job: JobType, integration: Integration[JobType], view: View, now_ns: int) -> Action | None:
@@ -155,12 +179,27 @@ def hold_or_create(job: JobType, integration: Integration[JobType], view: View, 
     if integration.active(job):
         return None
     pod_sets = integration.pod_sets(job, view.settings)
-    priority = priority_of(job.metadata, pod_sets, view.workload_classes, view.pod_classes)
-    workload = build(job, integration, pod_sets, priority, view.settings)
-    namespace, name = job.metadata.namespace or "", job.metadata.name
-    event = events.created_workload(
-        integration.kind, namespace, name, f"{namespace}/{workload.metadata.name}", now_ns
+    workload = build(
+        job, integration, pod_sets, resolved_priority(job, integration, pod_sets, view), view.settings
     )
+    return creation(job, integration, workload, now_ns)
+
+
+def resolved_priority(
+    job: JobType, integration: Integration[JobType], pod_sets: Iterable[PodSet], view: View
+) -> ResolvedPriority:
+    """Priority of a Workload of the job with these pod sets. Raises InputError when the class does not exist."""
+    own = integration.priority_class(job)
+    return priority_of(job.metadata, pod_sets, view.workload_classes, view.pod_classes, own)
+
+
+def creation(
+    job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int
+) -> CreateWorkload:
+    """Create the Workload of a job, with the event on the job."""
+    namespace = job.metadata.namespace or ""
+    key = f"{namespace}/{workload.metadata.name}"
+    event = events.created_workload(integration.kind, namespace, job.metadata.name, key, now_ns)
     return CreateWorkload(workload, event)
 
 

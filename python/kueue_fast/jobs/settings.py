@@ -17,6 +17,7 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What every integration needs to know of the configuration. Source: JS-002, JS-021, JS-046, JS-106."""
 
     frameworks: tuple[str, ...] = DEFAULT_FRAMEWORKS
+    external_frameworks: tuple[str, ...] = ()
     manage_jobs_without_queue_name: bool = False
     label_keys_to_copy: tuple[str, ...] = ()
     short_workload_names: bool = False
@@ -28,12 +29,20 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
     skip_reassignment_for_pod_owned: bool = True
     assign_queue_labels: bool = True
     admission_gated_by: bool = True
+    workload_identifier_annotations: bool = True
+    validate_ray_and_spark_updates: bool = True
+    defer_ray_service_finalization: bool = True
+    immutable_group_size: bool = True
+    validate_group_owner: bool = True
+    fast_quota_release: bool = False
+    spark_applications: bool = False
     reasons: Reasons = Reasons()
 
     @classmethod
     def read(cls, configuration: Configuration | None, gates: FeatureGates) -> JobSettings:
         """Settings of a Configuration (None: the defaults) and the gates."""
         frameworks: tuple[str, ...] = DEFAULT_FRAMEWORKS
+        external: tuple[str, ...] = ()
         label_keys: tuple[str, ...] = ()
         manage_all = False
         if configuration is not None:
@@ -41,9 +50,11 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
             integrations = configuration.integrations
             if integrations is not None:
                 frameworks = tuple(integrations.frameworks or DEFAULT_FRAMEWORKS)
+                external = tuple(integrations.external_frameworks or ())
                 label_keys = tuple(integrations.label_keys_to_copy or ())
         return cls(
             frameworks=frameworks,
+            external_frameworks=external,
             manage_jobs_without_queue_name=manage_all,
             label_keys_to_copy=label_keys,
             short_workload_names=gates.enabled("ShortWorkloadNames"),
@@ -55,5 +66,12 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
             skip_reassignment_for_pod_owned=gates.enabled("SkipReassignmentForPodOwnedWorkloads"),
             assign_queue_labels=gates.enabled("AssignQueueLabelsForPods"),
             admission_gated_by=gates.enabled("AdmissionGatedBy"),
+            workload_identifier_annotations=gates.enabled("WorkloadIdentifierAnnotations"),
+            validate_ray_and_spark_updates=gates.enabled("ValidateRayAndSparkJobUpdates"),
+            defer_ray_service_finalization=gates.enabled("DeferRayServiceFinalizationForRedisCleanup"),
+            immutable_group_size=gates.enabled("LWSImmutableGroupSize"),
+            validate_group_owner=gates.enabled("PodIntegrationValidateGroupOwner"),
+            fast_quota_release=gates.enabled("FastQuotaReleaseInPodIntegration"),
+            spark_applications=gates.enabled("SparkApplicationIntegration"),
             reasons=Reasons.read(gates),
         )

@@ -6,8 +6,8 @@ Source: JS-040, JS-100, JS-106..109, JS-116.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
@@ -20,11 +20,27 @@ from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.priority import ResolvedPriority, resolve_priority
 
-__all__ = ["build", "max_execution_time", "priority_of", "queue_name"]
+__all__ = [
+    "build",
+    "is_managed",
+    "label_of_uid",
+    "max_execution_time",
+    "new_workload",
+    "owned_by_job",
+    "priority_of",
+    "queue_name",
+]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
 LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+class JobKind(Protocol):
+    """How a kind is called."""
+
+    api_version: str
+    kind: str
 
 
 class _PriorityClassName(msgspec.Struct, rename="camel"):
@@ -36,6 +52,11 @@ class _PriorityClassName(msgspec.Struct, rename="camel"):
 def queue_name(metadata: ObjectMeta) -> str:
     """Name of the LocalQueue by label, empty without it. Source: JS-040."""
     return (metadata.labels or {}).get(names.QUEUE_NAME_LABEL, "")
+
+
+def is_managed(metadata: ObjectMeta, settings: JobSettings) -> bool:
+    """Whether a top-level job is Kueue's: by its queue, or since the configuration takes all. Source: JS-046."""
+    return settings.manage_jobs_without_queue_name or bool(queue_name(metadata))
 
 
 def max_execution_time(metadata: ObjectMeta) -> int | None:
@@ -50,14 +71,16 @@ def priority_of(
     pod_sets: Iterable[PodSet],
     workload_classes: Mapping[str, WorkloadPriorityClass],
     pod_classes: Mapping[str, PriorityClass],
+    own_class: str | None = None,
 ) -> ResolvedPriority:
     """Priority of a job's Workload: by the label, by the first pod set that names a class, by the default.
 
-    Raises InputError when the class does not exist. Source: JS-116, QC-159.
+    `own_class` is what the job itself names: the pod sets are asked only where it is None, and not where it is empty.
+    Raises InputError when the class does not exist. Source: JS-116, JS-117, QC-159.
     """
     return resolve_priority(
         (metadata.labels or {}).get(names.PRIORITY_CLASS_LABEL),
-        first_priority_class(pod_sets),
+        first_priority_class(pod_sets) if own_class is None else own_class,
         workload_classes,
         pod_classes,
     )
@@ -81,15 +104,67 @@ def build(
     pod_sets: list[PodSet],
     priority: ResolvedPriority,
     settings: JobSettings,
+    *,
+    slice_mark: str = "",
 ) -> Workload:
-    """The Workload of a job, ready to be created. Source: JS-100, JS-106..108."""
+    """The Workload of a job, ready to be created; `slice_mark` tells the slices of an elastic job apart.
+
+    Source: JS-100, JS-104, JS-106..108.
+    """
     metadata = job.metadata
     uid = metadata.uid or ""
-    labels = {
-        key: value for key, value in (metadata.labels or {}).items() if key in settings.label_keys_to_copy
-    }
-    if LABEL_VALUE.fullmatch(uid):
-        labels[names.JOB_UID_LABEL] = uid
+    name = names.workload_name(
+        metadata.name,
+        uid,
+        integration.group,
+        integration.kind,
+        extra=slice_mark,
+        short=settings.short_workload_names,
+    )
+    workload = label_of_uid(new_workload(name, metadata, pod_sets, priority, settings), metadata)
+    return owned_by_job(workload, metadata, integration)
+
+
+def label_of_uid(workload: Workload, metadata: ObjectMeta) -> Workload:
+    """The Workload with the UID of its job as label, if it can be one. Source: JS-106."""
+    uid = metadata.uid or ""
+    if not LABEL_VALUE.fullmatch(uid):
+        return workload
+    labels = {**(workload.metadata.labels or {}), names.JOB_UID_LABEL: uid}
+    return msgspec.structs.replace(
+        workload, metadata=msgspec.structs.replace(workload.metadata, labels=labels)
+    )
+
+
+def owned_by_job(workload: Workload, metadata: ObjectMeta, kind: JobKind) -> Workload:
+    """The Workload controlled by its job. Source: JS-107."""
+    owner = OwnerReference(
+        api_version=kind.api_version,
+        kind=kind.kind,
+        name=metadata.name,
+        uid=metadata.uid or "",
+        controller=True,
+        block_owner_deletion=True,
+    )
+    return msgspec.structs.replace(
+        workload, metadata=msgspec.structs.replace(workload.metadata, owner_references=[owner])
+    )
+
+
+def new_workload(
+    name: str,
+    metadata: ObjectMeta,
+    pod_sets: list[PodSet],
+    priority: ResolvedPriority,
+    settings: JobSettings,
+    label_keys: Collection[str] | None = None,
+) -> Workload:
+    """A Workload that belongs to nobody yet, with what the metadata of its job says.
+
+    `label_keys` are the labels that are copied; None: those of the configuration. Source: JS-106, JS-108.
+    """
+    keys = settings.label_keys_to_copy if label_keys is None else label_keys
+    labels = {key: value for key, value in (metadata.labels or {}).items() if key in keys}
     annotations = {
         key: value
         for key, value in (metadata.annotations or {}).items()
@@ -100,23 +175,11 @@ def build(
         annotations[names.ADMISSION_GATED_BY_ANNOTATION] = gated_by
     return Workload(
         metadata=ObjectMeta(
-            name=names.workload_name(
-                metadata.name, uid, integration.group, integration.kind, short=settings.short_workload_names
-            ),
+            name=name,
             namespace=metadata.namespace,
             labels=labels or None,
             annotations=annotations or None,
             finalizers=[names.RESOURCE_IN_USE_FINALIZER],
-            owner_references=[
-                OwnerReference(
-                    api_version=integration.api_version,
-                    kind=integration.kind,
-                    name=metadata.name,
-                    uid=uid,
-                    controller=True,
-                    block_owner_deletion=True,
-                )
-            ],
         ),
         spec=WorkloadSpec(
             pod_sets=pod_sets,

@@ -1,7 +1,7 @@
 """Events: what `kubectl get events` would show, with upstream's types, reasons and facts.
 
-Source: LC-501 (cut of messages), LC-803, LC-2001, LC-2003, QC-139, QC-144, QP-814, JS-090, TP-1407, TP-1408,
-TP-1509, TP-1604.
+Source: LC-501 (cut of messages), LC-803, LC-2001, LC-2003, QC-139, QC-144, QP-814, JS-090, JS-118, JS-496,
+TP-1407, TP-1408, TP-1509, TP-1604.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ __all__ = [
     "preempted",
     "quota_reserved",
     "second_pass_failed",
+    "slice_replaced",
     "started",
     "stopped",
     "terminated_pod",
+    "updated_priority",
 ]
 
 NORMAL = "Normal"
@@ -85,6 +87,11 @@ def second_pass_failed(namespace: str, name: str, message: str, now_ns: int) -> 
     return _workload(now_ns, WARNING, "SecondPassFailed", namespace, name, message)
 
 
+def slice_replaced(namespace: str, name: str, message: str, now_ns: int) -> Event:
+    """Event of a slice that ended since a newer one was admitted in its place. Source: JS-496."""
+    return _workload(now_ns, NORMAL, "WorkloadSliceReplaced", namespace, name, message)
+
+
 def evicted(namespace: str, name: str, reason: str, message: str, now_ns: int) -> Event:
     """Event of a Workload that is told to stop for this reason. Source: LC-803, TP-1408, TP-1509."""
     return _workload(now_ns, NORMAL, f"EvictedDueTo{reason}", namespace, name, message)
@@ -140,6 +147,13 @@ def _job(time_ns: int, reason: str, kind: str, namespace: str, name: str, messag
 def created_workload(kind: str, namespace: str, name: str, workload: str, now_ns: int) -> Event:
     """Event on a job whose Workload `namespace/name` was made. Source: JS-090, JS-110."""
     return _job(now_ns, "CreatedWorkload", kind, namespace, name, f"Created Workload: {workload}")
+
+
+def updated_priority(kind: str, namespace: str, name: str, workload: str, now_ns: int) -> Event:
+    """Event on a job whose Workload `namespace/name` got the priority class that the job names now. Source: JS-118."""
+    return _job(
+        now_ns, "UpdatedWorkload", kind, namespace, name, f"Updated workload priority class: {workload}"
+    )
 
 
 def started(kind: str, namespace: str, name: str, cluster_queue: str, now_ns: int) -> Event:

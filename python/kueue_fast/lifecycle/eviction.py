@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import (
     AdmissionCheckState,
     PreemptionGateState,
@@ -32,7 +31,6 @@ __all__ = [
     "evicted",
     "eviction_of",
     "is_evicted",
-    "owned_by_single_pod",
     "preempted",
     "preemption_message",
     "reason_words",
@@ -45,7 +43,6 @@ PENDING_EVALUATION: Final = "PendingEvaluation"
 CLOSED: Final = "Closed"
 RETRY: Final = "Retry"
 UNKNOWN: Final = "UNKNOWN"
-IS_GROUP_WORKLOAD: Final = "kueue.x-k8s.io/is-group-workload"
 
 _HUMAN_REASONS: Final = {
     "InClusterQueue": "prioritization in the ClusterQueue",
@@ -122,19 +119,6 @@ def eviction_of(workload: Workload) -> tuple[str, str] | None:
     return (found.reason, found.message) if found is not None and found.status == TRUE else None
 
 
-def owned_by_single_pod(workload: Workload) -> bool:
-    """Whether the Workload stands for one pod and ends with it; a group of one pod can get another.
-
-    Source: TP-1503, TP-1512.
-    """
-    owners = workload.metadata.owner_references or ()
-    return (
-        len(owners) == 1
-        and (workload.metadata.annotations or {}).get(IS_GROUP_WORKLOAD) != "true"
-        and (owners[0].kind, owners[0].api_version) == (Pod.KIND, Pod.API_VERSION)
-    )
-
-
 def stopped(
     workload: Workload,
     now_ns: int,
@@ -154,7 +138,7 @@ def stopped(
     why, message = eviction
     status = writable_status(workload)
     at_once = TRUE if why in (BY_PREEMPTION, BY_NODE_FAILURES) else FALSE
-    if skip_pod_owned and owned_by_single_pod(workload):
+    if skip_pod_owned and conditions.owned_by_single_pod(workload):
         at_once = FALSE
     add_condition(workload, status, conditions.REQUEUED, at_once, why, message, now_ns)
     reason = reasons.pick(PENDING_EVALUATION, PENDING)

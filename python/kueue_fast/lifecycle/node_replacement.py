@@ -12,6 +12,7 @@ from kueue_fast.lifecycle import events
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.eviction import BY_NODE_FAILURES, evicted
 from kueue_fast.model import conditions
+from kueue_fast.model.second_pass import no_replacement_message
 
 __all__ = ["Announced", "announced", "not_replaced"]
 
@@ -45,10 +46,7 @@ def not_replaced(workload: Workload, now_ns: int) -> tuple[Workload, Event]:
 
     Source: TP-1509.
     """
-    nodes = (workload.status.unhealthy_nodes if workload.status is not None else None) or ()
-    message = "Workload was evicted as there was no replacement for unhealthy node(s): " + ",".join(
-        node.name for node in nodes
-    )
+    message = no_replacement_message(workload)
     namespace, name = workload.metadata.namespace or "", workload.metadata.name
     return (
         evicted(workload, BY_NODE_FAILURES, message, now_ns),

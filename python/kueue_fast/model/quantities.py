@@ -18,6 +18,7 @@ UNLIMITED_TEXT: Final = "<unlimited>"
 _BINARY: Final = frozenset(("memory", "ephemeral-storage"))
 _HUGE_PAGES: Final = "hugepages-"
 _DECIMAL_SUFFIXES: Final = {-3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_SMALL_SUFFIXES: Final = {-9: "n", -6: "u"}
 _BINARY_SUFFIXES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
@@ -50,6 +51,27 @@ def canonical_quantity(value: str | int | float) -> tuple[str, int]:
     if family == "BinarySI" and abs(quantity.nanos) < 1024 * 10**9:
         family = "DecimalSI"
     return family, quantity.nanos
+
+
+def canonical_text(value: str | int | float) -> str:
+    """A quantity as Kubernetes writes it: the fewest digits before a suffix of the family it was given in.
+
+    `0.1` is `100m`, `1024Mi` is `1Gi`, `1.5Gi` is `1536Mi`. Raises ValueError for what is no quantity.
+    """
+    family, nanos = canonical_quantity(value)
+    if family == "BinarySI" and nanos % 10**9 == 0:
+        number, power = nanos // 10**9, 0
+        while number % 1024 == 0 and power < len(_BINARY_SUFFIXES) - 1:
+            number //= 1024
+            power += 1
+        return f"{number}{_BINARY_SUFFIXES[power]}"
+    number, exponent = nanos, -9 if nanos else 0
+    while number and number % 1000 == 0 and exponent < 18:
+        number //= 1000
+        exponent += 3
+    if family == "DecimalExponent":
+        return f"{number}e{exponent}" if exponent else str(number)
+    return f"{number}{_SMALL_SUFFIXES.get(exponent) or _DECIMAL_SUFFIXES[exponent]}"
 
 
 def as_double(value: str | int | float) -> float:
@@ -107,6 +129,8 @@ __all__ = [
     "UNLIMITED_TEXT",
     "add",
     "as_fraction",
+    "canonical_quantity",
+    "canonical_text",
     "format_amount",
     "format_quantity",
     "multiply",

@@ -14,6 +14,7 @@ from kueue_fast.model.placements import Placements, lowest_values
 __all__ = [
     "loses_node",
     "needs_second_pass",
+    "no_replacement_message",
     "topology_pending",
     "wait_ns",
 ]
@@ -71,3 +72,10 @@ def wait_ns(iteration: int) -> int:
     """How long the attempt with this number, from 1, is waited for. Source: TP-1602."""
     doublings = iteration - 1
     return LONGEST_WAIT_NS if doublings >= DOUBLINGS else FIRST_WAIT_NS << doublings
+
+
+def no_replacement_message(workload: Workload) -> str:
+    """Upstream's words for the end of a Workload for whose failed nodes no others were found. Source: TP-1509."""
+    nodes = (workload.status.unhealthy_nodes if workload.status is not None else None) or ()
+    names = ",".join(node.name for node in nodes)
+    return f"Workload was evicted as there was no replacement for unhealthy node(s): {names}"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kueue_fast.api.topology_encoding import HOSTNAME as HOSTNAME
+
 REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
 PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
 UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
@@ -23,5 +25,3 @@ TOPOLOGY_GATE: Final = "kueue.x-k8s.io/topology"
 POD_SET: Final = "kueue.x-k8s.io/podset"
 WORKLOAD: Final = "kueue.x-k8s.io/workload"
 WORKLOAD_SLICE_NAME: Final = "kueue.x-k8s.io/workload-slice-name"
-
-HOSTNAME: Final = "kubernetes.io/hostname"

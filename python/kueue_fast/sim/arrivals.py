@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from kueue_fast.api.batch import Job
 from kueue_fast.api.core import Namespace
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.errors import InputError
 from kueue_fast.model import times
+from kueue_fast.sim.kinds import is_played
 from kueue_fast.sim.manifest import Manifest, describe
 
 __all__ = ["EPOCH", "creation_rank", "identity", "missing_namespaces", "named_namespace", "start_time"]
@@ -51,7 +51,7 @@ def creation_rank(manifest: Manifest) -> int:
     What jobs refer to comes first, then Workloads that belong to a job, so that the job finds its own.
     """
     obj = manifest.object
-    if obj.KIND not in (Job.KIND, Workload.KIND):
+    if obj.KIND != Workload.KIND and not is_played(obj):
         return 0
     return 1 if obj.KIND == Workload.KIND and obj.metadata.owner_references else 2
 

@@ -25,14 +25,17 @@ from kueue_fast.api.kueue import (
 )
 from kueue_fast.api.meta import Condition, ObjectMeta
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.jobs import reconciler
+from kueue_fast.jobs import elastic, reconciler
 from kueue_fast.jobs.job import BatchJob
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.lifecycle import checks
+from kueue_fast.lifecycle.elastic_gates import releasing_slice
 from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.slices import pod_counts
 from kueue_fast.lifecycle.status import Reasons, sync_admitted, timestamp, with_status, writable_status
 from kueue_fast.model import conditions
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads, owner_lives
 from kueue_fast.sim.runner import PodRunner
 
 __all__ = ["SYSTEM_PRIORITY_CLASSES", "AdmissionCheckController", "JobController", "WorkloadController"]
@@ -72,7 +75,7 @@ class WorkloadController:
         if (
             conditions.is_true(known, conditions.EVICTED)
             and conditions.is_true(known, conditions.QUOTA_RESERVED)
-            and job_of(self._cluster, workload) is None
+            and not owner_lives(self._cluster, workload.metadata)
         ):
             self._runner.workload_stopping(workload)
         cluster_queue = self._cluster_queue_of(workload)
@@ -138,12 +141,14 @@ class JobController:
         settings: JobSettings,
         runner: PodRunner,
         record: Callable[[Event], None],
+        ancestors: Ancestors,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._settings = settings
         self._runner = runner
         self._record = record
+        self._ancestors = ancestors
         self._workload_classes: dict[str, WorkloadPriorityClass] = {}
         self._pod_classes: dict[str, PriorityClass] = {}
         cluster.watch(WorkloadPriorityClass.KIND, self.on_priority_class)
@@ -208,16 +213,28 @@ class JobController:
 
     def _reconcile(self, metadata: ObjectMeta) -> None:
         job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
-        if job is None:
+        if job is None or self._ancestors.has_one(job.metadata):
             return
-        workload = next(iter(self._workloads_of(job)), None)
-        action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
+        workloads = self._workloads_of(job)
+        action: reconciler.Action | None
+        if elastic.is_elastic_job(job, BATCH_JOB, self):
+            if self._release_pods(job, workloads):
+                return  # Its own write comes back here.
+            try:
+                action = elastic.reconcile(job, BATCH_JOB, workloads, self, self._clock.now)
+            except elastic.TooManySlicesError:
+                return  # The end of one of them brings the job back.
+        else:
+            action = reconciler.reconcile(job, BATCH_JOB, next(iter(workloads), None), self, self._clock.now)
         match action:
             case None:
                 return
             case reconciler.CreateWorkload(new, created):
-                self._cluster.create(new)
-                self._record(created)
+                # The name of a slice is taken when one of the same generation of the Job has ended: Kueue tries again
+                # and again until the Job changes.
+                if self._cluster.get(Workload.KIND, new.metadata.namespace, new.metadata.name) is None:
+                    self._cluster.create(new)
+                    self._record(created)
             case reconciler.UpdateJob(changed, event):
                 self._record_if(event)
                 stored = self._cluster.update(changed)
@@ -232,10 +249,20 @@ class JobController:
                 self._record_if(event)
                 self._cluster.update_status(changed)
 
+    def _release_pods(self, job: Job, workloads: list[Workload]) -> bool:
+        """As many pods of a running elastic Job go to nodes as its active slice was given; whether that is news."""
+        if (
+            job.spec.suspend
+            or BATCH_JOB.finished(job) is not None
+            or not (job.status and job.status.start_time)
+        ):
+            return False
+        active = releasing_slice(workloads, slices=self._settings.elastic_jobs)
+        granted = 0 if active is None else sum(pod_counts(active.spec.pod_sets).values())
+        return self._runner.job_pods(job, granted)
+
     def _workloads_of(self, job: Job) -> list[Workload]:
-        return [
-            each for each in self._cluster.dependents(job.metadata.uid or "") if each.KIND == Workload.KIND
-        ]
+        return own_workloads(self._cluster, job.metadata)
 
     def _finalize(self, workload: Workload) -> None:
         """The job is gone: end its Workload and let it go."""

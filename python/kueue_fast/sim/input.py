@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import msgspec
+
 from kueue_fast.api.batch import Job
-from kueue_fast.api.core import Pod, PriorityClass
+from kueue_fast.api.core import PriorityClass
 from kueue_fast.api.kueue import Workload, WorkloadPriorityClass
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
-from kueue_fast.jobs.job import BatchJob
+from kueue_fast.jobs.job import BatchJob, is_elastic
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import max_execution_time, priority_of, queue_name
-from kueue_fast.model.validation import FieldError
+from kueue_fast.sim.arrivals import identity
 from kueue_fast.sim.controllers import SYSTEM_PRIORITY_CLASSES
-from kueue_fast.sim.manifest import ErrorCollector, Manifest, describe
+from kueue_fast.sim.kind_input import check_kind, refused
+from kueue_fast.sim.kinds import SERVING, is_played, registry_of
+from kueue_fast.sim.manifest import RESIZE, ErrorCollector, Manifest, describe
+from kueue_fast.sim.resizes import resized
 
 __all__ = ["check_jobs"]
 
@@ -35,17 +40,17 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
     pod_classes.update(
         {each.metadata.name: each for each in objects(manifests) if isinstance(each, PriorityClass)}
     )
+    by_key = {identity(manifest.object): manifest.object for manifest in manifests}
+    registry = registry_of(settings, lambda *key: by_key.get(key))
     for manifest in manifests:
         obj = manifest.object
         found: list[InputError] = []
         if isinstance(obj, Workload):
             found = overrun(manifest, obj.spec.maximum_execution_time_seconds)
-        elif isinstance(obj, Pod):
-            if queue_name(obj.metadata):
-                found = [not_yet("Pods that Kueue manages", names.QUEUE_NAME_LABEL)]
         elif isinstance(obj, Job):
             found = [refused(wrong) for wrong in integration.validate(obj, settings)]
             found += unsupported(obj, settings, integration)
+            found += wrong_resizes(obj, manifest, settings, integration)
             found += overrun(manifest, max_execution_time(obj.metadata))
             if queue_name(obj.metadata):
                 try:
@@ -56,15 +61,13 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
                     priority_of(obj.metadata, pod_sets, workload_classes, pod_classes)
                 except InputError as missing:
                     found.append(missing)
+        elif is_played(obj):
+            found = check_kind(manifest, registry, settings, (workload_classes, pod_classes))
+            if obj.KIND not in SERVING and queue_name(obj.metadata):
+                found += overrun(manifest, max_execution_time(obj.metadata))
         for error in found:
             errors.add(error.located(file=manifest.place, object=describe(obj)))
     errors.raise_if_any()
-
-
-def refused(wrong: FieldError) -> InputError:
-    """What a webhook refuses, with the path in the decoder's form."""
-    value = "" if wrong.value is None else f": {wrong.value!r}"
-    return InputError(f"{wrong.type}{value}", field=f"$.{wrong.path}", expected=wrong.message)
 
 
 def objects(manifests: Iterable[Manifest]) -> Iterable[object]:
@@ -83,12 +86,39 @@ def unsupported(job: Job, settings: JobSettings, integration: BatchJob) -> list[
             )
         )
     annotations = job.metadata.annotations or {}
-    if annotations.get(names.ELASTIC_JOB_ANNOTATION) == "true":
-        found.append(not_yet("elastic jobs", names.ELASTIC_JOB_ANNOTATION))
     labels = job.metadata.labels or {}
     if labels.get(names.PREBUILT_WORKLOAD) or annotations.get(names.PREBUILT_WORKLOAD):
         found.append(not_yet("prebuilt Workloads", names.PREBUILT_WORKLOAD))
     return found
+
+
+def wrong_resizes(
+    job: Job, manifest: Manifest, settings: JobSettings, integration: BatchJob
+) -> list[InputError]:
+    """Resizes of a Job that cannot be resized, or to a size that the webhook refuses."""
+    resizes = manifest.facts.resizes
+    if not resizes:
+        return []
+    path = f'$.metadata.annotations["{RESIZE}"]'
+    if not is_elastic(job.metadata) or not settings.elastic_jobs:
+        expected = f'the annotation {names.ELASTIC_JOB_ANNOTATION}: "true", and the gate ElasticJobsViaWorkloadSlices'
+        return [InputError("only an elastic Job can be resized", field=path, expected=expected)]
+    if not queue_name(job.metadata) and not settings.manage_jobs_without_queue_name:
+        return [InputError("only a Job with a queue can be resized", field=path)]
+    known = {str(refused(wrong)) for wrong in integration.validate(job, settings)}
+    found: dict[str, InputError] = {}
+    for _, parallelism in resizes:
+        changed = resized(job, parallelism)
+        for held in (True, False):
+            old, new = (
+                msgspec.structs.replace(each, spec=msgspec.structs.replace(each.spec, suspend=held))
+                for each in (job, changed)
+            )
+            for wrong in integration.validate_update(old, new, settings, True):
+                error = refused(wrong)
+                if str(error) not in known:
+                    found.setdefault(str(error), error)
+    return list(found.values())
 
 
 def not_yet(what: str, name: str) -> InputError:

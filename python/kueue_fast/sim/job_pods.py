@@ -1,5 +1,7 @@
 """Pods of Jobs that were placed by topology: made gated, replaced when they are lost, gone with the run.
 
+An elastic Job has more or fewer of them while it runs: those of the highest indices come and go.
+
 Other Jobs count their pods in their status alone (`runner`): thousands of them cost no objects.
 """
 
@@ -63,7 +65,19 @@ class JobPods:
                 self._end(job, uid, run)
         elif run is None and _is_placed(job):
             run = self._runs[uid] = _Run(_opened(job.spec.template), {}, {})
-            for index in range(pods_count(job.spec)):
+            self._resize(job, run)
+        elif run is not None:
+            self._resize(job, run)
+
+    def _resize(self, job: Job, run: _Run) -> None:
+        """As many pods as the Job has now."""
+        count = pods_count(job.spec)
+        for index in sorted(run.names.keys() - range(count), reverse=True):
+            # First forgotten, so that it is not replaced.
+            self._cluster.delete(Pod.KIND, job.metadata.namespace, run.names.pop(index))
+            run.attempts[index] = run.attempts.get(index, 0) + 1
+        for index in range(count):
+            if index not in run.names:
                 self._make(job, run, index)
 
     def on_pod(self, event: WatchEvent) -> None:

@@ -76,6 +76,21 @@ class EvictionEntry(_Part, kw_only=True):
     message: str
 
 
+class Size(_Part, kw_only=True):
+    """How many pods a slice asks for, from a time on."""
+
+    time: float
+    pods: int
+
+
+class SliceEntry(_Part, kw_only=True):
+    """What a workload is among the slices of its elastic job."""
+
+    chain: str
+    replaces: str | None
+    sizes: list[Size]
+
+
 class WorkloadEntry(_Part, kw_only=True):
     """One workload; times are seconds after the start."""
 
@@ -99,6 +114,7 @@ class WorkloadEntry(_Part, kw_only=True):
     lost_run_time: float
     pod_sets: list[PodSet]
     waiting: Waiting | None
+    slice: SliceEntry | None
 
 
 class ResourceEntry(_Part, kw_only=True):
@@ -255,7 +271,16 @@ def workload_entry(result: SimulationResult, row: WorkloadRow) -> WorkloadEntry:
         waiting=Waiting(reason=row.waiting_reason, message=row.waiting_message, evictions=list(row.waits_for))
         if row.waiting_message
         else None,
+        slice=slice_entry(result, row),
     )
+
+
+def slice_entry(result: SimulationResult, row: WorkloadRow) -> SliceEntry | None:
+    """The slice that a workload is, None for one of a job that is not elastic."""
+    if row.slice is None:
+        return None
+    sizes = [Size(time=(time - result.start_ns) / NANOSECONDS, pods=pods) for time, pods in row.slice.sizes]
+    return SliceEntry(chain=row.slice.chain, replaces=row.slice.replaces, sizes=sizes)
 
 
 def preemption_entry(result: SimulationResult, row: PreemptionRow) -> PreemptionEntry:

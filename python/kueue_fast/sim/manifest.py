@@ -11,6 +11,7 @@ from kueue_fast.api.configuration import parse_duration
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.errors import InputError
 from kueue_fast.model import times
+from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.validation import FieldError
 from kueue_fast.sim.yaml_scalars import shortened
 
@@ -21,16 +22,20 @@ __all__ = [
     "GRACE_PERIOD",
     "NO_FACTS",
     "RECOVERS_AT",
+    "REPLICAS",
+    "RESIZE",
     "RUN_TIME",
     "ErrorCollector",
     "Manifest",
     "ManifestErrors",
     "Moment",
+    "Resize",
     "SimulationFacts",
     "bounded",
     "describe",
     "problem_words",
     "read_facts",
+    "run_time_of",
 ]
 
 PREFIX: Final = "sim.kueue-fast.dev/"
@@ -46,16 +51,44 @@ FAILS_AT: Final = PREFIX + "fails-at"
 """When a node is not ready any more: times as for the arrival, with commas between them."""
 RECOVERS_AT: Final = PREFIX + "recovers-at"
 """When a node is ready again: times as for the arrival, with commas between them."""
+RESIZE: Final = PREFIX + "resize"
+"""When an elastic job gets another size: `10m=8, 30m=3`, times as for the arrival; with several worker groups
+`10m=gpu:8`.
+"""
+REPLICAS: Final = PREFIX + "replicas"
+"""When a kind that serves is scaled, and to what: `10m=4,30m=2`, times as for the arrival."""
 
 _DURATION: Final = "a duration such as 90s, 5m or 1h30m"
-_STOPPABLE: Final = ("Job", "Workload")
+_STOPPABLE: Final = (
+    "Job",
+    "Workload",
+    "AppWrapper",
+    "JAXJob",
+    "JobSet",
+    "MPIJob",
+    "PaddleJob",
+    "PyTorchJob",
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "SparkApplication",
+    "TFJob",
+    "TrainJob",
+    "XGBoostJob",
+    "Pod",
+)
+_SCALABLE: Final = ("Deployment", "LeaderWorkerSet", "StatefulSet")
+_RAY: Final = ("RayCluster", "RayJob", "RayService")
+_ENDLESS: Final = ("RayCluster", "RayService")
 # Annotation -> the kinds on which it means something.
 _KINDS: Final[dict[str, tuple[str, ...]]] = {
-    RUN_TIME: (*_STOPPABLE, "Pod"),
+    RUN_TIME: (*_STOPPABLE, *_SCALABLE),
     GRACE_PERIOD: _STOPPABLE,
-    FAILURE: (*_STOPPABLE, "Pod"),
+    FAILURE: tuple(kind for kind in _STOPPABLE if kind not in _ENDLESS),
+    REPLICAS: _SCALABLE,
     FAILS_AT: ("Node",),
     RECOVERS_AT: ("Node",),
+    RESIZE: ("Job", *_RAY),
 }
 MOST_ERRORS: Final = 20
 
@@ -71,12 +104,21 @@ class Moment(NamedTuple):
         return self.ns if self.absolute else start_ns + self.ns
 
 
+class Resize(NamedTuple):
+    """From `moment` on a worker group has so many replicas; an empty name means the only group."""
+
+    moment: Moment
+    replicas: int
+    group: str
+
+
 @dataclass(frozen=True, slots=True)
 class SimulationFacts:
     """What a manifest's annotations say about the simulation. Times are nanoseconds, None if not said.
 
     An arrival is either `arrival_ns` after the start or at `arrival_time_ns` since 1970. A node changes at `fails_at`
-    and `recovers_at`.
+    and `recovers_at`; an elastic Job gets another parallelism at `resizes`, a Ray cluster other replicas at
+    `workers_at`; what serves is scaled at `replicas_at`.
     """
 
     arrival_ns: int | None = None
@@ -86,6 +128,9 @@ class SimulationFacts:
     grace_period_ns: int = 0
     fails_at: tuple[Moment, ...] = ()
     recovers_at: tuple[Moment, ...] = ()
+    resizes: tuple[tuple[Moment, int], ...] = ()
+    workers_at: tuple[Resize, ...] = ()
+    replicas_at: tuple[tuple[Moment, int], ...] = ()
 
 
 NO_FACTS: Final = SimulationFacts()
@@ -124,14 +169,14 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
     named = {name: value for name, value in (annotations or {}).items() if name.startswith(PREFIX)}
     if not named:
         return NO_FACTS, []
-    facts: dict[str, int | bool | tuple[Moment, ...] | None] = {}
+    facts: dict[str, int | bool | tuple[object, ...] | None] = {}
     errors = []
     for name, value in named.items():
         try:
             if name == ARRIVAL:
                 facts.update(_arrival(value))
             elif name not in _KINDS:
-                known = f"{', '.join((ARRIVAL, *list(_KINDS)[:-1]))} or {RECOVERS_AT}"
+                known = f"{', '.join((ARRIVAL, *list(_KINDS)[:-1]))} or {RESIZE}"
                 raise _Wrong("is not an annotation of the simulator", known)
             elif kind not in _KINDS[name]:
                 raise _Wrong(f"has no meaning on a {kind}", "it on a " + " or a ".join(_KINDS[name]))
@@ -140,6 +185,12 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
             elif name in (FAILS_AT, RECOVERS_AT):
                 field_name = "fails_at" if name == FAILS_AT else "recovers_at"
                 facts[field_name] = tuple(_moment(part.strip()) for part in value.split(","))
+            elif name == RESIZE and kind in _RAY:
+                facts["workers_at"] = tuple(_workers(part.strip()) for part in value.split(","))
+            elif name == RESIZE:
+                facts["resizes"] = tuple(_resize(part.strip()) for part in value.split(","))
+            elif name == REPLICAS:
+                facts["replicas_at"] = tuple(_step(part.strip()) for part in value.split(","))
             elif name == GRACE_PERIOD:
                 facts["grace_period_ns"] = _duration(value, _DURATION)
             elif value not in ("true", "false"):
@@ -150,6 +201,17 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
             field_path = f'$.metadata.annotations["{name}"]'
             errors.append(InputError(wrong.message, field=field_path, expected=wrong.expected))
     return SimulationFacts(**facts), errors  # type: ignore[arg-type]
+
+
+def run_time_of(annotations: Mapping[str, str] | None) -> int | None:
+    """The run time that annotations below the object's own say, in ns; None without one, or if it is no duration."""
+    text = (annotations or {}).get(RUN_TIME)
+    if text is None:
+        return None
+    try:
+        return max(parse_duration(text), 0)
+    except ValueError:
+        return None
 
 
 class _Wrong(Exception):
@@ -171,9 +233,40 @@ def _duration(text: str, expected: str) -> int:
     return duration
 
 
+def _resize(text: str) -> tuple[Moment, int]:
+    time, sign, count = text.rpartition("=")
+    pods = parse_int32(count.strip())
+    if not sign or pods is None or pods < 0:
+        raise _Wrong(
+            f"is {text[:60]!r}", "a time and a parallelism, such as 10m=8, with commas between several"
+        )
+    return _moment(time.strip()), pods
+
+
+def _workers(text: str) -> Resize:
+    time, sign, size = text.rpartition("=")
+    group, _, number = size.rpartition(":")
+    count = parse_int32(number.strip())
+    if not sign or count is None or count < 0:
+        raise _Wrong(
+            f"is {text[:60]!r}",
+            "a time and replicas such as 10m=8 or, with the name of a worker group, 10m=gpu:8; commas between several",
+        )
+    return Resize(_moment(time.strip()), count, group.strip())
+
+
 def _arrival(text: str) -> dict[str, int]:
     moment = _moment(text)
     return {"arrival_time_ns" if moment.absolute else "arrival_ns": moment.ns}
+
+
+def _step(text: str) -> tuple[Moment, int]:
+    when, separator, count = text.rpartition("=")
+    if not separator or not count.isascii() or not count.isdigit() or len(count) > 6:
+        raise _Wrong(
+            f"is {text[:60]!r}", "a time and a number of replicas such as 10m=4, with commas between them"
+        )
+    return _moment(when), int(count)
 
 
 def _moment(text: str) -> Moment:

@@ -43,33 +43,13 @@ _LATER: Final = frozenset(
         ("", "ProvisioningRequestConfig"),
     )
 )
-_INTEGRATIONS: Final[dict[str, str]] = {
-    "AppWrapper": "workload.codeflare.dev",
-    "CronJob": "batch",
-    "DaemonSet": "apps",
-    "Deployment": "apps",
-    "JAXJob": "kubeflow.org",
-    "JobSet": "jobset.x-k8s.io",
-    "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
-    "MPIJob": "kubeflow.org",
-    "PaddleJob": "kubeflow.org",
-    "PyTorchJob": "kubeflow.org",
-    "RayCluster": "ray.io",
-    "RayJob": "ray.io",
-    "RayService": "ray.io",
-    "ReplicaSet": "apps",
-    "SparkApplication": "sparkoperator.k8s.io",
-    "StatefulSet": "apps",
-    "TFJob": "kubeflow.org",
-    "TrainJob": "trainer.kubeflow.org",
-    "XGBoostJob": "kubeflow.org",
-}
-"""Kinds that users submit jobs as, and their API groups."""
+_MADE_BY_OTHERS: Final[dict[str, str]] = {"CronJob": "batch", "DaemonSet": "apps", "ReplicaSet": "apps"}
+"""Kinds whose Jobs and pods Kueue may manage, though not they themselves, and their API groups."""
 
 
 def _is_later(api_version: str, kind: str) -> bool:
     group = api_version.rpartition("/")[0]
-    return (api_version, kind) in _LATER or ("", kind) in _LATER or _INTEGRATIONS.get(kind) == group
+    return (api_version, kind) in _LATER or ("", kind) in _LATER or _MADE_BY_OTHERS.get(kind) == group
 
 
 SUPPORTED_KINDS: Final = tuple(sorted({kind for version, kind in KINDS if not _is_later(version, kind)}))

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Protocol
 
+import msgspec
+
+from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.jobs import pod_names
 from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.lifecycle.admission import Decision
+from kueue_fast.lifecycle.pods import slice_name
+from kueue_fast.lifecycle.slices import OUT_OF_SYNC, SLICE_REPLACED, replacement_for
 from kueue_fast.model import conditions, times
+from kueue_fast.model.elastic import is_elastic
 from kueue_fast.model.quantities import request_value
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.recorder import Recorder
-from kueue_fast.sim.result import Outcome, PodSetRow, State, WorkloadRow
+from kueue_fast.sim.result import Outcome, PodSetRow, SliceRow, State, WorkloadRow
 from kueue_fast.sim.runner import PodRunner
 
 __all__ = ["NamedDecision", "WorkloadObserver", "new_row"]
 
 HOLDING: Final = (State.RESERVED, State.RUNNING)
+OUTCOMES: Final = {
+    finish.SUCCEEDED: Outcome.SUCCEEDED,
+    SLICE_REPLACED: Outcome.REPLACED,
+    OUT_OF_SYNC: Outcome.REPLACED,
+}
+
+
+NO_COUNTS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class NamedDecision(Decision, Protocol):
@@ -66,6 +83,8 @@ class WorkloadObserver:
         if event.change is Change.ADDED:
             recorder.arrived(new_row(workload, now))
         row = recorder.rows[key]
+        if row.slice is not None and row.slice.sizes[-1][1] != pods_of(workload):
+            self._resized(key, row, workload)
         state = conditions.workload_status(workload)
         if state == "finished":
             if row.state is not State.FINISHED:
@@ -81,6 +100,17 @@ class WorkloadObserver:
             row.evicting = eviction.eviction_of(workload) is not None
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)
+            if event.old is not None and reclaimed_of(event.old) != reclaimed_of(workload):
+                self._reclaimed(key, workload)
+
+    def _resized(self, key: str, row: WorkloadRow, workload: Workload) -> None:
+        """A slice asks for another number of pods: one that holds quota for fewer, and so it holds less."""
+        now = self._clock.now
+        if row.slice is not None:
+            row.slice.sizes.append((now, pods_of(workload)))
+        if row.state in HOLDING and workload.status is not None and workload.status.admission is not None:
+            counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
+            self._recorder.resized(key, assigned_usage(workload.status.admission, counts), now)
 
     def _reserved(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         admission = workload.status.admission if workload.status is not None else None
@@ -96,6 +126,13 @@ class WorkloadObserver:
             events.quota_reserved(row.namespace, row.name, admission.cluster_queue, waited, now)
         )
 
+    def _reclaimed(self, key: str, workload: Workload) -> None:
+        """Pods that are done with hold nothing more."""
+        admission = workload.status.admission if workload.status is not None else None
+        if admission is not None:
+            usage = assigned_usage(admission, reclaimed=reclaimed_of(workload))
+            self._recorder.resized(key, usage, self._clock.now)
+
     def _admitted(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         now = self._clock.now
         waited = now - (row.reserved_ns if row.reserved_ns is not None else now)
@@ -105,10 +142,20 @@ class WorkloadObserver:
             self._runner.workload_admitted(workload)
 
 
+def reclaimed_of(workload: Workload) -> dict[str, int]:
+    """Pods whose quota is free again, by the name of their pod set."""
+    pods = (workload.status.reclaimable_pods if workload.status is not None else None) or ()
+    return {each.name: each.count for each in pods}
+
+
 def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
     """The row of a workload that was just created."""
     metadata, spec = workload.metadata, workload.spec
-    owner = next((each for each in metadata.owner_references or () if each.controller), None)
+    owner = owner_shown(metadata)
+    part = None
+    # With the gate off a Workload has the annotation only if its manifest brought it along.
+    if owner is not None and is_elastic(metadata.annotations, slices=True):
+        part = SliceRow(slice_name(workload), replacement_for(workload), [(now_ns, pods_of(workload))])
     return WorkloadRow(
         namespace=metadata.namespace or "",
         name=metadata.name,
@@ -118,7 +165,28 @@ def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
         priority=spec.priority or 0,
         priority_class=None if spec.priority_class_ref is None else spec.priority_class_ref.name,
         arrived_ns=now_ns,
+        slice=part,
     )
+
+
+def pods_of(workload: Workload) -> int:
+    """Pods that a Workload asks for."""
+    return sum(pod_set.count for pod_set in workload.spec.pod_sets or ())
+
+
+def owner_shown(metadata: ObjectMeta) -> OwnerReference | None:
+    """The job that a workload is shown with: its controller, or what a group of pods belongs to.
+
+    A group of plain pods goes by the name of the group.
+    """
+    owners = metadata.owner_references or ()
+    controller = next((each for each in owners if each.controller), None)
+    if controller is not None or (metadata.annotations or {}).get(pod_names.IS_GROUP_WORKLOAD) is None:
+        return controller
+    above = next((each for each in owners if each.kind != Pod.KIND), None)
+    if above is not None or not owners:
+        return above
+    return msgspec.structs.replace(owners[0], name=metadata.name)
 
 
 def queued_since(workload: Workload, row: WorkloadRow) -> int:
@@ -131,11 +199,10 @@ def queued_since(workload: Workload, row: WorkloadRow) -> int:
 
 
 def outcome_of(workload: Workload) -> Outcome:
-    """How a finished Workload ended; any reason but Succeeded is a failure."""
+    """How a finished Workload ended; a reason that is none of these is a failure."""
     known = workload.status.conditions if workload.status is not None else None
     finished = conditions.find(known, conditions.FINISHED)
-    succeeded = finished is not None and finished.reason == finish.SUCCEEDED
-    return Outcome.SUCCEEDED if succeeded else Outcome.FAILED
+    return OUTCOMES.get("" if finished is None else finished.reason, Outcome.FAILED)
 
 
 def pod_set_rows(admission: Admission) -> tuple[PodSetRow, ...]:
@@ -159,13 +226,26 @@ def decided_usage(decision: Decision) -> Mapping[tuple[str, str], int]:
     return usage
 
 
-def assigned_usage(admission: Admission) -> Mapping[tuple[str, str], int]:
-    """Amounts by (flavor, resource) of an admission that a manifest brought along."""
+def assigned_usage(
+    admission: Admission,
+    counts: Mapping[str, int] = NO_COUNTS,
+    reclaimed: Mapping[str, int] = NO_COUNTS,
+) -> Mapping[tuple[str, str], int]:
+    """Amounts by (flavor, resource) of an admission as it is stored.
+
+    `counts` are the pods by pod set that are left of those admitted, `reclaimed` those that are done: the amount of
+    one pod, cut to a whole number, counts for each that is left. Source: JS-500.
+    """
     usage: dict[tuple[str, str], int] = {}
     for assignment in admission.pod_set_assignments or ():
         flavors = assignment.flavors or {}
         for resource, quantity in (assignment.resource_usage or {}).items():
             if resource in flavors:
                 pair = flavors[resource], resource
-                usage[pair] = usage.get(pair, 0) + request_value(resource, quantity)
+                amount = request_value(resource, quantity)
+                count = assignment.count or 0
+                kept = max(
+                    min(counts.get(assignment.name, count), count) - reclaimed.get(assignment.name, 0), 0
+                )
+                usage[pair] = usage.get(pair, 0) + (amount // count * kept if kept < count else amount)
     return usage

@@ -23,11 +23,13 @@ from kueue_fast.api.kueue import (
 )
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.engine import Engine, QueueState
+from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.workload import queue_name
 from kueue_fast.lifecycle import admission, checks, queues
 from kueue_fast.lifecycle.queues import Activity, QueueCounts
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import conditions, quantities, times
+from kueue_fast.sim.kinds import JOB_KINDS
 from kueue_fast.sim.recorder import Meter, Recorder
 from kueue_fast.sim.result import FlavorRow, QueueRow, ResourceUse, SimulationResult, State, WorkloadRow
 from kueue_fast.sim.topology_result import TopologyRow
@@ -36,6 +38,7 @@ __all__ = ["FinishedRun", "conclude"]
 
 NOT_TRIED: Final = "no scheduling cycle has looked at it yet"
 # Scheduling equivalence: what is like a workload that did not fit is parked with it.
+PUT_OFF: Final = "it was requeued after an eviction, and its time to queue again has not come"
 LIKE_ANOTHER: Final = "a workload of its queue that asks for the same did not fit"
 MOST_NAMES: Final = 5
 
@@ -126,7 +129,10 @@ def explain_waiting(
         changed = queues.blocked(workload, blocker, run.end_ns, run.reasons)
     else:
         message = run.engine.pending_message(row.key)
-        row.waiting_message = message or (LIKE_ANOTHER if row.key in parked else NOT_TRIED)
+        otherwise = LIKE_ANOTHER if row.key in parked else NOT_TRIED
+        if not conditions.backoff_over(workload, run.end_ns):
+            otherwise = PUT_OFF
+        row.waiting_message = message or otherwise
         if message:
             changed = admission.pending(workload, message, run.end_ns, reasons=run.reasons)
     if changed is not None:
@@ -332,9 +338,10 @@ def notes(run: FinishedRun) -> list[str]:
     """What a reader should know that stands in no table."""
     lines = []
     jobs = [
-        f"{job.metadata.namespace}/{job.metadata.name}"
-        for job in run.cluster.list(Job.KIND)
-        if not queue_name(job.metadata)
+        f"{'' if kind == Job.KIND else kind + ' '}{job.metadata.namespace}/{job.metadata.name}"
+        for kind in (Job.KIND, *sorted(JOB_KINDS - {Job.KIND}))
+        for job in run.cluster.list(kind)
+        if not queue_name(job.metadata) and controller_of(job.metadata) is None
     ]
     if jobs and not run.manage_all:
         listed = ", ".join(jobs[:MOST_NAMES])

@@ -8,6 +8,7 @@ from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.lifecycle.node_gates import NodeGates
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.elastic_ungater import ElasticUngater
 from kueue_fast.sim.freed_nodes import FreedNodes
 from kueue_fast.sim.job_pods import JobPods
 from kueue_fast.sim.manifest import SimulationFacts
@@ -41,6 +42,7 @@ class PlacedPods:
         self.ledger = TopologyLedger(cluster, clock, self.placements)
         JobPods(cluster)
         Ungater(cluster, clock, self.placements)
+        ElasticUngater(cluster, clock, slices=gates.enabled("ElasticJobsViaWorkloadSlices"))
         PodScheduler(cluster, clock)
         NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), recorder)
         PlainPods(cluster, clock, facts)

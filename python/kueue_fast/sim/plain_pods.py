@@ -9,6 +9,7 @@ import msgspec
 
 from kueue_fast.api.core import Pod, PodStatus
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.jobs import pod_names
 from kueue_fast.lifecycle.pods import FAILED, SUCCEEDED, is_terminal
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.manifest import SimulationFacts
@@ -41,6 +42,8 @@ class PlainPods:
             entry = self._ends.pop(key, None)
             if entry is not None:
                 self._clock.cancel(entry)
+        elif (pod.metadata.labels or {}).get(pod_names.MANAGED) == pod_names.TRUE:
+            return  # Kueue's are played by `kind_pod_runs`.
         elif pod.spec.node_name and key not in self._ends and not is_terminal(pod):
             run_time = self._facts(Pod.KIND, *key).run_time_ns
             if run_time is not None:

@@ -85,6 +85,8 @@ class PodScheduler:
         elif pod.spec.node_name:
             self._waiting.pop(key, None)
             self._book(key, pod)
+        elif pod.status is not None and pod.status.phase == RUNNING:
+            self._waiting.pop(key, None)  # It runs on no node: nothing here says where.
         elif not pod.spec.scheduling_gates:
             self._waiting[key] = pod
             self._wake()

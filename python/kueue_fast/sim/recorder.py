@@ -99,6 +99,14 @@ class Recorder:
         self.holding[key] = usage
         self._use(cluster_queue, usage.items(), 1, now_ns)
 
+    def resized(self, key: str, usage: Mapping[tuple[str, str], int], now_ns: int) -> None:
+        """A workload that holds a reservation uses this much from now on."""
+        row = self.rows[key]
+        if row.cluster_queue is not None and key in self.holding:
+            self._release(key, row, now_ns)
+            self.holding[key] = usage
+            self._use(row.cluster_queue, usage.items(), 1, now_ns)
+
     def admitted(self, key: str, now_ns: int) -> None:
         """A workload that holds a reservation was admitted."""
         row = self.rows[key]
@@ -143,6 +151,7 @@ class Recorder:
         self._release(key, row, now_ns)
         row.state = State.DELETED
         row.evicting = False
+        row.finished_ns = now_ns
         self.ended += 1
 
     def settle(self) -> None:

@@ -6,9 +6,7 @@ time or on the order of a mapping. Text that does not fit is wrapped, not cut.
 
 from __future__ import annotations
 
-import io
 import math
-import os
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final, TextIO
@@ -29,11 +27,13 @@ from kueue_fast.sim.report_cells import (
     decimals,
     mean,
     new_table,
+    print_parts,
     print_table,
     short_duration,
     since,
 )
 from kueue_fast.sim.report_preemptions import MOST_PREEMPTIONS, eviction_table, preemption_table
+from kueue_fast.sim.report_slices import slice_table
 from kueue_fast.sim.report_topology import gang_table, level_table
 from kueue_fast.sim.result import (
     FlavorRow,
@@ -47,7 +47,6 @@ from kueue_fast.sim.result import (
 
 __all__ = ["MOST_ROWS", "print_report"]
 
-DEFAULT_WIDTH: Final = 120
 MOST_ROWS: Final = 200
 """Beyond this many workloads the table shows the first ones only, and a summary is added."""
 SHOWN_OF_MANY: Final = 20
@@ -61,26 +60,7 @@ def print_report(result: SimulationResult, file: TextIO, *, width: int | None = 
 
     Without `width` a terminal's own is used; elsewhere the variable COLUMNS, or 120.
     """
-    if file.isatty():
-        write(result, Console(file=file, width=width, highlight=False, markup=False, emoji=False))
-        return
-    if width is None:
-        columns = os.environ.get("COLUMNS", "")
-        width = (
-            int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else DEFAULT_WIDTH
-        )
-    plain = io.StringIO()
-    write(
-        result,
-        Console(file=plain, width=width, color_system=None, highlight=False, markup=False, emoji=False),
-    )
-    text = plain.getvalue()
-    encoding = file.encoding or "utf-8"
-    if not encoding.lower().replace("-", "").startswith("utf"):
-        text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
-    # Tables are filled up with spaces, which a file or a pipe has no use for.
-    for line in text.splitlines():
-        file.write(line.rstrip() + "\n")
+    print_parts(lambda console: write(result, console), file, width)
 
 
 def write(result: SimulationResult, console: Console) -> None:
@@ -93,6 +73,8 @@ def write(result: SimulationResult, console: Console) -> None:
         hidden = len(result.workloads) - SHOWN_OF_MANY
         console.print(f"... and {hidden} more workloads: --json lists all of them.", soft_wrap=True)
         print_table(console, waiting_table(result))
+    if any(row.slice is not None for row in result.workloads):
+        print_table(console, slice_table(result))
     print_waiting(console, result)
     if result.preemptions:
         print_table(console, preemption_table(result))
@@ -117,11 +99,13 @@ def write(result: SimulationResult, console: Console) -> None:
 def headline(result: SimulationResult) -> str:
     """One line: how long, how many, what became of them."""
     count = dict.fromkeys(State, 0)
-    failed = 0
+    ends = dict.fromkeys((Outcome.FAILED, Outcome.REPLACED), 0)
     for row in result.workloads:
         count[row.state] += 1
-        failed += row.outcome is Outcome.FAILED
-    parts = [f"{count[State.FINISHED]} finished" + (f" ({failed} failed)" if failed else "")]
+        if row.outcome in ends:
+            ends[row.outcome] += 1
+    other = ", ".join(f"{number} {outcome.value.lower()}" for outcome, number in ends.items() if number)
+    parts = [f"{count[State.FINISHED]} finished" + (f" ({other})" if other else "")]
     for state, word in (
         (State.RUNNING, "running"),
         (State.RESERVED, "with quota reserved"),
@@ -140,9 +124,12 @@ def headline(result: SimulationResult) -> str:
 
 
 def workload_table(result: SimulationResult) -> Table:
-    """One row a workload in the order of arrival."""
+    """One row a workload in the order of arrival; with the kinds of their jobs where not all are Jobs."""
+    several = {row.owner_kind for row in result.workloads} - {None, "Job"}
+    kind_column: list[tuple[str, Kind]] = [("Kind", NAME)] if several else []
     columns: list[tuple[str, Kind]] = [
         ("Workload", NAME),
+        *kind_column,
         ("Queue", NAME),
         ("Priority", NUMBER),
         ("Arrived", NUMBER),
@@ -159,6 +146,7 @@ def workload_table(result: SimulationResult) -> Table:
         add_row(
             table,
             row.key,
+            *((row.owner_kind or DASH,) if several else ()),
             row.queue or DASH,
             str(row.priority),
             since(result, row.arrived_ns),
@@ -175,14 +163,17 @@ def finished_cell(result: SimulationResult, row: WorkloadRow) -> Text:
     """When a workload ended, or where it stands instead."""
     if row.state is State.FINISHED:
         when = since(result, row.finished_ns)
+        if row.outcome is Outcome.REPLACED:
+            return Text(f"{when} replaced", style="dim")
         return Text(f"{when} failed", style="red") if row.outcome is Outcome.FAILED else Text(when)
+    if row.state is State.DELETED:
+        return Text(f"{since(result, row.finished_ns)} deleted", style="dim")
     if row.evicting:
         return Text("stopping", style="magenta")
     words = {
         State.RUNNING: ("running", "green"),
         State.RESERVED: ("reserved", "cyan"),
         State.PENDING: ("pending", "yellow"),
-        State.DELETED: ("deleted", "dim"),
     }
     word, style = words[row.state]
     return Text(word, style=style)

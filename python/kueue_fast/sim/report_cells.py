@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+import io
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TextIO, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -24,6 +26,7 @@ __all__ = [
     "decimals",
     "mean",
     "new_table",
+    "print_parts",
     "print_table",
     "short_duration",
     "since",
@@ -32,9 +35,34 @@ __all__ = [
 BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 BYTE_UNITS: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 DASH: Final = "-"
+DEFAULT_WIDTH: Final = 120
 Kind: TypeAlias = Literal["name", "number"]
 NAME: Final = "name"
 NUMBER: Final = "number"
+
+
+def print_parts(write: Callable[[Console], None], file: TextIO, width: int | None = None) -> None:
+    """Have `write` print to `file`, in colour on a terminal only.
+
+    Without `width` a terminal's own is used; elsewhere the variable COLUMNS, or 120.
+    """
+    if file.isatty():
+        write(Console(file=file, width=width, highlight=False, markup=False, emoji=False))
+        return
+    if width is None:
+        columns = os.environ.get("COLUMNS", "")
+        width = (
+            int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else DEFAULT_WIDTH
+        )
+    plain = io.StringIO()
+    write(Console(file=plain, width=width, color_system=None, highlight=False, markup=False, emoji=False))
+    text = plain.getvalue()
+    encoding = file.encoding or "utf-8"
+    if not encoding.lower().replace("-", "").startswith("utf"):
+        text = text.replace("─", "-").encode(encoding, "replace").decode(encoding)
+    # Tables are filled up with spaces, which a file or a pipe has no use for.
+    for line in text.splitlines():
+        file.write(line.rstrip() + "\n")
 
 
 def print_table(console: Console, table: Table) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "QueueRow",
     "ResourceUse",
     "SimulationResult",
+    "SliceRow",
     "State",
     "WorkloadRow",
 ]
@@ -45,6 +46,8 @@ class Outcome(enum.Enum):
 
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
+    REPLACED = "Replaced"
+    """A slice of an elastic job: the job went on in another slice."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,6 +57,19 @@ class PodSetRow:
     name: str
     count: int
     flavors: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class SliceRow:
+    """What a workload is among the slices of its elastic job.
+
+    `chain` is the name that all slices of a chain share, `replaces` the workload (`namespace/name`) whose place it
+    takes, `sizes` are (time, pods that it asks for from then on).
+    """
+
+    chain: str
+    replaces: str | None
+    sizes: list[tuple[int, int]]
 
 
 @dataclass(slots=True, frozen=True)
@@ -105,6 +121,8 @@ class WorkloadRow:
     # Time that it waited before it was admitted the times before, and ran for nothing.
     waited_before_ns: int = 0
     lost_ns: int = 0
+    # For workloads of elastic jobs only.
+    slice: SliceRow | None = None
 
     @property
     def key(self) -> str:

@@ -66,6 +66,20 @@ class PodRunner:
         else:
             self._begin(job, run_time, self._job_failed if facts.fails else self._job_completed)
 
+    def job_pods(self, job: Job, granted: int) -> bool:
+        """An elastic Job runs: so many of its pods may go to nodes; those beyond are there, and held by their gates.
+
+        What went stays, unless the Job has fewer pods now. Returns whether the status of the Job was written.
+        """
+        status = job.status or JobStatus()
+        count = pods_count(job.spec)
+        ready = min(count, max(status.ready or 0, granted))
+        if (status.active, status.ready) == (count, ready):
+            return False
+        status = msgspec.structs.replace(status, active=count, ready=ready)
+        self._cluster.update_status(msgspec.structs.replace(job, status=status))
+        return True
+
     def workload_admitted(self, workload: Workload) -> None:
         """A Workload without a job was admitted: it runs from now on."""
         facts = self._facts(workload.KIND, workload.metadata.namespace or "", workload.metadata.name)

@@ -23,10 +23,11 @@ from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
 from kueue_fast.engine import Admission, Cycle, Engine, Requeued
+from kueue_fast.engine.decisions import Replacement
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.defaults import defaulted
-from kueue_fast.jobs.settings import JobSettings
-from kueue_fast.lifecycle import admission, events
+from kueue_fast.lifecycle import admission, events, slices
+from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.arrivals import creation_rank, identity, missing_namespaces, named_namespace, start_time
@@ -40,6 +41,9 @@ from kueue_fast.sim.controllers import (
     WorkloadController,
 )
 from kueue_fast.sim.input import check_jobs
+from kueue_fast.sim.kind_ancestors import Ancestors
+from kueue_fast.sim.kind_controllers import KindControllers
+from kueue_fast.sim.kinds import OUTSIDE_THE_ENGINE, is_played, registry_of, settings_of
 from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
 from kueue_fast.sim.node_registration import registered, schedule_changes
@@ -49,6 +53,7 @@ from kueue_fast.sim.outcome import FinishedRun, conclude
 from kueue_fast.sim.placed_pods import PlacedPods
 from kueue_fast.sim.preemptions import Preemptions
 from kueue_fast.sim.recorder import Recorder
+from kueue_fast.sim.resizes import schedule_resizes
 from kueue_fast.sim.result import SimulationResult
 from kueue_fast.sim.runner import PodRunner
 
@@ -80,7 +85,7 @@ class Simulation:
         self._options = options
         configured = options.configuration.feature_gates if options.configuration is not None else None
         self._gates = FeatureGates({**(configured or {}), **options.feature_gates})
-        settings = JobSettings.read(options.configuration, self._gates)
+        settings = settings_of(options.configuration, self._gates)
         check_jobs(manifests, settings, BATCH_JOB)
         self._settings = settings
         self._manifests = manifests
@@ -104,9 +109,23 @@ class Simulation:
         )
         ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
         WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
-        JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event)
+        registry = registry_of(settings, self.cluster.get)
+        ancestors = Ancestors(self.cluster, registry, settings)
+        jobs = JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event, ancestors)
         self._pods = PlacedPods(
             self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
+        )
+        self._kinds = KindControllers(
+            self.cluster,
+            self.clock,
+            registry,
+            ancestors,
+            jobs,
+            self._pods.placements,
+            lambda *key: self._by_key.get(key),
+            self._facts,
+            self.recorder.event,
+            wanted=any(each.object.KIND != Job.KIND and is_played(each.object) for each in manifests),
         )
         self.cycles = 0
         self._last_activity = start
@@ -219,8 +238,13 @@ class Simulation:
             raise InputError(str(error)) from error
         self.cycles += 1
         self._preemptions.note_victims(self.engine, cycle)
-        for decision in cycle.admitted:
-            self._admit(decision)
+        # Whoever hears that a slice was admitted finds the one before it finished.
+        with self.cluster.together():
+            for decision in cycle.admitted:
+                self._admit(decision)
+            ended = [event for each in cycle.replaced if (event := self._replace(each)) is not None]
+        for event in ended:
+            self.recorder.event(event)
         for decision in cycle.moved:
             self._write(decision)
         self._preemptions.issue(cycle)
@@ -232,22 +256,38 @@ class Simulation:
         return cycle
 
     def _admit(self, decision: Admission) -> None:
-        namespace, _, name = decision.workload.partition("/")
-        if self.cluster.get(Workload.KIND, namespace, name) is None:
+        if self._workload(decision.workload) is None:
             return
         self.observer.decided(decision)
         self._write(decision)
 
     def _write(self, decision: Admission) -> None:
         """A decision into the status of its Workload."""
-        namespace, _, name = decision.workload.partition("/")
-        workload: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
+        workload = self._workload(decision.workload)
         if workload is None:
             return
         topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
         self.cluster.update_status(
             admission.admitted(workload, decision, self.clock.now, self._reasons, topologies=topologies)
         )
+
+    def _replace(self, replacement: Replacement) -> Event | None:
+        """A slice was admitted: the one before it ends, which is told by the event."""
+        old, new = (self._workload(key) for key in (replacement.workload, replacement.replaced_by))
+        done = None if old is None or new is None else slices.replaced(old, new, self.clock.now)
+        if old is None or new is None or done is None:
+            return None
+        self.cluster.update_status(done)
+        placed = slices.with_cluster_of(new, old)
+        if placed is not new:
+            self.cluster.update_status(placed)
+        namespace, name = old.metadata.namespace or "", old.metadata.name
+        return events.slice_replaced(namespace, name, slices.replacement_message(new), self.clock.now)
+
+    def _workload(self, key: str) -> Workload | None:
+        namespace, _, name = key.partition("/")
+        found: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
+        return found
 
     def _requeued(self, requeued: Requeued) -> None:
         message = requeued.message()
@@ -263,7 +303,7 @@ class Simulation:
 
     def _feed_engine(self, event: WatchEvent) -> None:
         obj = event.object
-        if obj.KIND == Job.KIND:
+        if obj.KIND in OUTSIDE_THE_ENGINE:
             return
         try:
             if event.change is Change.DELETED:
@@ -292,7 +332,7 @@ class Simulation:
 
     def _schedule_arrivals(self, start: int) -> None:
         self._still_to_arrive = sum(
-            1 for each in self._manifests if each.object.KIND in (Job.KIND, Workload.KIND)
+            1 for each in self._manifests if isinstance(each.object, Workload) or is_played(each.object)
         )
         for name in missing_namespaces(self._manifests):
             self.cluster.create(named_namespace(Namespace(metadata=ObjectMeta(name=name))))
@@ -316,6 +356,9 @@ class Simulation:
             queue = self.cluster.get(LocalQueue.KIND, obj.metadata.namespace, "default")
             obj = defaulted(obj, BATCH_JOB, self._settings, queue is not None)
             self._still_to_arrive -= 1
+        elif is_played(obj):
+            obj = self._kinds.created(manifest)
+            self._still_to_arrive -= 1
         elif isinstance(obj, Workload):
             self._still_to_arrive -= 1
         elif isinstance(obj, ClusterQueue):
@@ -331,13 +374,15 @@ class Simulation:
                 obj, metadata=msgspec.structs.replace(obj.metadata, resource_version=None)
             )
         try:
-            self.cluster.create(obj)
+            stored = self.cluster.create(obj)
         except AlreadyExistsError as error:
             raise InputError(
                 "is already defined", object=describe(obj), file=manifest.place, expected="each object once"
             ) from error
         except InputError as error:
             raise error.located(object=describe(obj), file=manifest.place) from error
+        if isinstance(stored, Job):
+            schedule_resizes(self.cluster, self.clock, stored, manifest.facts, self.recorder.start_ns)
 
 
 def fair_sharing(options: SimulationOptions) -> bool:

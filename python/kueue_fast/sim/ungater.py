@@ -11,7 +11,9 @@ from typing import Any
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.lifecycle.pods import has_gate, is_terminal
+from kueue_fast.lifecycle import finish
+from kueue_fast.lifecycle.pods import has_gate, is_terminal, slice_name, slice_of_pod
+from kueue_fast.lifecycle.slices import active_slice, live_slices
 from kueue_fast.lifecycle.ungating import BATCH_NS, reconcile_ungating, workload_to_look_at
 from kueue_fast.model.placements import Placements
 from kueue_fast.sim.clock import VirtualClock
@@ -27,12 +29,14 @@ class Ungater:
         self._cluster = cluster
         self._clock = clock
         self._placements = placements
-        # Pods that have not ended by `namespace/name` of their Workload, then by name.
+        # Pods that have not ended by `namespace/name` of their Workload, or of the first of its chain of slices, then
+        # by name.
         self._pods: dict[str, dict[str, Pod]] = {}
         self._gated: dict[str, dict[str, Pod]] = {}
-        # Workloads of which some pods were let go in this run.
+        # Chains of which some pods were let go in this run.
         self._begun: set[str] = set()
-        self._due: set[tuple[str, int]] = set()
+        # `namespace/name` of a Workload, its chain, and when to look at it.
+        self._due: set[tuple[str, str, int]] = set()
         placements.follow(self.on_placement)
         cluster.watch(Workload.KIND, self.on_workload)
         cluster.watch(Pod.KIND, self.on_pod)
@@ -40,12 +44,12 @@ class Ungater:
     def on_placement(self, workload: Workload, placed: Placements | None) -> None:
         """Places were given, or taken."""
         if placed is None:
-            self._begun.discard(_key(workload))
+            self._begun.discard(_chain(workload))
 
     def on_workload(self, event: WatchEvent) -> None:
         """It was placed, or admitted, or has other places, or a node that is well again sets pods free."""
         if self._gated:
-            self._look(_key(event.object), 0)
+            self._look(_key(event.object), _chain(event.object), 0)
 
     def on_pod(self, event: WatchEvent) -> None:
         """Keep the pod, or forget it."""
@@ -54,38 +58,53 @@ class Ungater:
         if key is None:
             return
         name = pod.metadata.name
+        chain = f"{pod.metadata.namespace or ''}/{slice_of_pod(pod)}"
         if event.change is Change.DELETED or is_terminal(pod):
-            _drop(self._pods, key, name)
-            _drop(self._gated, key, name)
+            _drop(self._pods, chain, name)
+            _drop(self._gated, chain, name)
         else:
-            self._pods.setdefault(key, {})[name] = pod
+            self._pods.setdefault(chain, {})[name] = pod
             if has_gate(pod):
-                self._gated.setdefault(key, {})[name] = pod
+                self._gated.setdefault(chain, {})[name] = pod
             else:
-                _drop(self._gated, key, name)
-        self._look(key, BATCH_NS if key in self._begun else 0)
+                _drop(self._gated, chain, name)
+        self._look(key, chain, BATCH_NS if chain in self._begun else 0)
 
-    def _look(self, key: str, delay_ns: int) -> None:
-        due = key, self._clock.now + delay_ns
-        if due not in self._due and key in self._gated:
+    def _look(self, key: str, chain: str, delay_ns: int) -> None:
+        due = key, chain, self._clock.now + delay_ns
+        if due not in self._due and chain in self._gated:
             self._due.add(due)
-            self._clock.schedule(due[1], self._run, due)
+            self._clock.schedule(due[2], self._run, due)
 
     def _run(self, due: Any) -> None:
         self._due.discard(due)
-        key = due[0]
+        key, chain, _ = due
         namespace, _, name = key.partition("/")
         workload: Workload | None = self._cluster.get(Workload.KIND, namespace, name)
+        if workload is not None and finish.is_finished(workload):
+            workload = self._successor(workload)
         if workload is None:
             return
         placed = self._placements.of(workload)
-        for pod in reconcile_ungating(workload, placed, self._pods.get(key, {}).values()).pods:
-            self._begun.add(key)
+        for pod in reconcile_ungating(workload, placed, self._pods.get(chain, {}).values()).pods:
+            self._begun.add(chain)
             self._cluster.update(pod)
+
+    def _successor(self, workload: Workload) -> Workload | None:
+        """The slice that holds the quota now: pods of an elastic Job name the slice that it was started with."""
+        owner = next((each for each in workload.metadata.owner_references or () if each.controller), None)
+        if owner is None:
+            return None
+        owned = [each for each in self._cluster.dependents(owner.uid) if each.KIND == Workload.KIND]
+        return active_slice(live_slices(owned))
 
 
 def _key(workload: Workload) -> str:
     return f"{workload.metadata.namespace or ''}/{workload.metadata.name}"
+
+
+def _chain(workload: Workload) -> str:
+    return f"{workload.metadata.namespace or ''}/{slice_name(workload)}"
 
 
 def _drop(table: dict[str, dict[str, Pod]], key: str, name: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kueue_fast.api.kueue import LocalQueue
-from kueue_fast.api.meta import ObjectMeta
+from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.model.validation import validate
 from tests.model.validation.objects import DROP, V1BETA1, V1BETA2, Changes, changed, errors, messages
@@ -348,3 +348,17 @@ def test_a_quantity_is_quoted_with_what_is_expected() -> None:
     (message,) = messages(changed(BASES["Job"], changes))
     assert message.startswith('spec.template.spec.containers[0].resources.requests[cpu]: Invalid value: "1x"')
     assert "expected" in message
+
+
+def test_an_object_has_one_controller() -> None:
+    owners = [
+        OwnerReference(api_version="batch/v1", kind="Job", name=name, uid=name, controller=True)
+        for name in "ab"
+    ]
+    queue = LocalQueue(metadata=ObjectMeta(name="x", namespace="ns", owner_references=owners))
+    found = [each for each in validate(queue, FeatureGates()) if each.path == "metadata.ownerReferences"]
+    assert [each.message for each in found] == [
+        'only one reference can have controller set to true: found "true" for Job/a and Job/b'
+    ]
+    owners[1].controller = None
+    assert not any(each.path == "metadata.ownerReferences" for each in validate(queue, FeatureGates()))

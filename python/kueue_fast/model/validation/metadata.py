@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.model.validation import names
 from kueue_fast.model.validation.common import annotations, each, labels, time
-from kueue_fast.model.validation.field_error import FieldError, required
+from kueue_fast.model.validation.field_error import FieldError, invalid, required
 
 NAMED_BY_LABEL = ("Namespace",)
 
@@ -33,6 +33,11 @@ def validate_metadata(obj: KubernetesObject) -> Iterator[FieldError]:
         ("deletionTimestamp", metadata.deletion_timestamp),
     ):
         yield from time(f"metadata.{field}", text)
+    controllers = [owner for owner in metadata.owner_references or () if owner.controller]
+    if len(controllers) > 1:
+        first, second = (f"{owner.kind}/{owner.name}" for owner in controllers[:2])
+        message = f'only one reference can have controller set to true: found "true" for {first} and {second}'
+        yield invalid("metadata.ownerReferences", None, message)
     if metadata.labels:
         yield from labels("metadata.labels", metadata.labels)
     if metadata.annotations:

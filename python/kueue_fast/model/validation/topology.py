@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from kueue_fast.api.kueue import Topology
+from kueue_fast.api.topology_encoding import HOSTNAME
 from kueue_fast.model.validation import names
 from kueue_fast.model.validation.common import each, items, length
 from kueue_fast.model.validation.field_error import FieldError, duplicate, invalid, required
 
 LEVELS_MAX = 16
 NODE_LABEL_MAX = 316
-HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 
 def validate_topology(topology: Topology) -> Iterator[FieldError]:
@@ -29,5 +29,5 @@ def validate_topology(topology: Topology) -> Iterator[FieldError]:
         if level.node_label in seen:
             yield duplicate(at, level.node_label, "levels must be unique")
         seen.add(level.node_label)
-        if level.node_label == HOSTNAME_LABEL and index != len(levels) - 1:
+        if level.node_label == HOSTNAME and index != len(levels) - 1:
             yield invalid(at, level.node_label, "may only be the lowest level, the last one of the list")

@@ -167,7 +167,7 @@ def _pod_sets(
     if variable > 1:
         yield invalid(path, variable, "at most one pod set can use minCount")
     if variable and is_elastic:
-        yield invalid(path, variable, "minCount cannot be used in an elastic Workload")
+        yield invalid(path, variable, "partial admission and elastic job cannot be used together")
 
 
 def _topology_request(

@@ -1,0 +1,136 @@
+"""The RayService integration. Source: section 11.5 of the job rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from kueue_fast.api.core import PodTemplateSpec
+from kueue_fast.api.kueue import PodSet
+from kueue_fast.api.ray import RayCluster, RayService
+from kueue_fast.jobs.integration import Finished
+from kueue_fast.jobs.ray_clusters import (
+    ClusterReader,
+    cluster_roles,
+    fault_tolerant,
+    gated_cluster,
+    no_cluster,
+    running_counts,
+    slice_annotations,
+    slice_mark,
+    updates_are_checked,
+    validate_autoscaling,
+    validate_groups_of_workers,
+    with_templates,
+)
+from kueue_fast.jobs.roles import Role, RoleIntegration
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.validation import is_elastic
+from kueue_fast.jobs.workload import is_managed
+from kueue_fast.model import conditions
+from kueue_fast.model.validation.field_error import FieldError
+
+__all__ = ["RayServices"]
+
+# Upstream's errors name the field so, although manifests write `rayClusterConfig`.
+CLUSTER: Final = "spec.rayClusterSpec"
+
+
+class RayServices(RoleIntegration[RayService]):
+    """ray.io/v1 RayService: the pod sets of its cluster; it holds its quota until it is deleted."""
+
+    framework = "ray.io/rayservice"
+    api_version = "ray.io/v1"
+    group = "ray.io"
+    kind = "RayService"
+    elastic = True
+    grouped = True
+
+    def __init__(self, clusters: ClusterReader = no_cluster) -> None:
+        self._clusters = clusters
+
+    def pod_sets(self, job: RayService, settings: JobSettings) -> list[PodSet]:
+        """One that scales itself has the workers of its active cluster. Source: JS-284."""
+        pod_sets = super().pod_sets(job, settings)
+        return running_counts(pod_sets, job, job.spec.ray_cluster_config, self._active(job), settings)
+
+    def slice_annotations(self, job: RayService, pod_sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """Sizes, and the generation of the active cluster. Source: JS-482."""
+        return slice_annotations(pod_sets, self._active(job))
+
+    def _active(self, job: RayService) -> RayCluster | None:
+        active = job.status.active_service_status if job.status is not None else None
+        name = active.ray_cluster_name if active is not None else None
+        return self._clusters(job.metadata.namespace or "", name) if name else None
+
+    def slice_mark(self, job: RayService) -> str:
+        """Its cluster may be resized while its own spec stays. Source: JS-104."""
+        return slice_mark(job.metadata)
+
+    def roles(self, job: RayService) -> list[Role]:
+        """Head and workers."""
+        return cluster_roles(job.spec.ray_cluster_config, job.metadata, CLUSTER)
+
+    def replace(
+        self, job: RayService, templates: Sequence[PodTemplateSpec] | None, *, suspended: bool
+    ) -> RayService:
+        """The field that holds it is the cluster's."""
+        cluster = job.spec.ray_cluster_config
+        if templates is not None:
+            cluster = with_templates(cluster, templates)
+        cluster = msgspec.structs.replace(cluster, suspend=suspended)
+        return msgspec.structs.replace(
+            job, spec=msgspec.structs.replace(job.spec, ray_cluster_config=cluster)
+        )
+
+    def default(self, job: RayService, settings: JobSettings) -> RayService:
+        """The pods of an elastic service are gated. Source: JS-287."""
+        if not is_elastic(job.metadata, settings):
+            return job
+        cluster = gated_cluster(job.spec.ray_cluster_config)
+        return msgspec.structs.replace(
+            job, spec=msgspec.structs.replace(job.spec, ray_cluster_config=cluster)
+        )
+
+    def skip(self, job: RayService, settings: JobSettings) -> bool:
+        """One that is being deleted while a Job cleans up its Redis: that one needs the quota still."""
+        return (
+            settings.defer_ray_service_finalization
+            and bool(job.metadata.deletion_timestamp)
+            and fault_tolerant(job.spec.ray_cluster_config, job.metadata)
+        )
+
+    def validate_kind(self, job: RayService, settings: JobSettings) -> list[FieldError]:
+        """Checks of a managed service."""
+        if not is_managed(job.metadata, settings):
+            return []
+        cluster = job.spec.ray_cluster_config
+        errors = validate_autoscaling(cluster, job.metadata, CLUSTER, settings)
+        return errors + validate_groups_of_workers(cluster, CLUSTER)
+
+    def validate_update(
+        self, old: RayService, new: RayService, settings: JobSettings, default_queue_exists: bool
+    ) -> list[FieldError]:
+        """Source: JS-288."""
+        if not updates_are_checked(old.metadata, new.metadata, settings):
+            return []
+        return super().validate_update(old, new, settings, default_queue_exists)
+
+    def suspended(self, job: RayService) -> bool:
+        """Whether the service is held."""
+        return bool(job.spec.ray_cluster_config.suspend)
+
+    def active(self, job: RayService) -> bool:
+        """A service counts as running once it is ready."""
+        known = job.status.conditions if job.status is not None else None
+        return conditions.is_true(known, "Ready")
+
+    def pods_ready(self, job: RayService) -> bool:
+        """The condition says it."""
+        return self.active(job)
+
+    def finished(self, job: RayService) -> Finished | None:
+        """Never."""
+        return None

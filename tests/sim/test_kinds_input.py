@@ -1,0 +1,180 @@
+"""What is refused of kinds of jobs before a run starts, and which of them are on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kueue_fast.api.configuration_types import Configuration, Integrations
+from kueue_fast.errors import InputError
+from kueue_fast.model.features import FeatureGates
+from kueue_fast.sim.kinds import settings_of
+from kueue_fast.sim.manifest import read_facts
+from tests.sim.kind_makers import (
+    PRIORITY,
+    RUNNING_KINDS,
+    SERVING_KINDS,
+    SPARK,
+    TOTAL,
+    leader_worker_set,
+    made,
+    member,
+    plain_pod,
+    ray_cluster,
+    ray_job,
+    serving,
+)
+from tests.sim.world import one_queue, run
+
+ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
+PREBUILT = {"kueue.x-k8s.io/prebuilt-workload-name": "w"}
+
+
+def without_shutdown() -> dict[str, Any]:
+    obj = ray_job()
+    return {**obj, "spec": {**obj["spec"], "shutdownAfterJobFinishes": False}}
+
+
+def autoscaling(**more: Any) -> dict[str, Any]:
+    return made("ray.io/v1", "RayCluster", {**ray_cluster(), "enableInTreeAutoscaling": True}, **more)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a cluster that scales itself and is not elastic": (
+        autoscaling(),
+        "k.yaml:4: RayCluster ns/k: $.spec.enableInTreeAutoscaling: Invalid value",
+    ),
+    "a kind that cannot be elastic": (
+        serving("StatefulSet", 2, annotations=ELASTIC),
+        "StatefulSet ns/k: $.metadata.annotations[kueue.x-k8s.io/elastic-job]: Forbidden (expected elastic job is "
+        'not supported for "apps/v1, Kind=StatefulSet")',
+    ),
+    "a RayJob that leaves its cluster": (without_shutdown(), "$.spec.shutdownAfterJobFinishes"),
+    "a prebuilt Workload": (
+        plain_pod("solo", annotations=PREBUILT),
+        "prebuilt Workloads (kueue.x-k8s.io/prebuilt-workload-name) cannot be simulated yet",
+    ),
+    "a class that does not exist": (
+        ray_job(labels={PRIORITY: "none"}),
+        "k.yaml:4: RayJob ns/k: WorkloadPriorityClass 'none' not found",
+    ),
+    "a class of a pod that does not exist": (
+        plain_pod("solo", labels={PRIORITY: "none"}),
+        "solo.yaml:4: Pod ns/solo: WorkloadPriorityClass 'none' not found",
+    ),
+    "a class of a Deployment that does not exist": (
+        serving("Deployment", labels={PRIORITY: "none"}),
+        "Deployment ns/k: WorkloadPriorityClass 'none' not found",
+    ),
+    "a runtime that does not exist": (
+        RUNNING_KINDS["TrainJob"][1],
+        "TrainJob ns/k: $.spec.runtimeRef: Invalid value (expected runtime 'torch' not found",
+    ),
+    "a group without total": (
+        made("v1", "Pod", {"containers": []}, labels={"kueue.x-k8s.io/pod-group-name": "g"}),
+        f"$.metadata.annotations[{TOTAL}]",
+    ),
+    "a StatefulSet that grows": (
+        serving("StatefulSet", 2, replicas="5m=3"),
+        '$.metadata.annotations["sim.kueue-fast.dev/replicas"]: goes from 2 to 3 replicas (expected 0 between',
+    ),
+    "a StatefulSet that comes back larger": (
+        serving("StatefulSet", 2, replicas="5m=0,10m=3"),
+        "goes from 0 to 3 replicas (expected at most 2: its Workload keeps its size)",
+    ),
+    "a job that would be deactivated": (
+        ray_job(labels={"kueue.x-k8s.io/max-exec-time-seconds": "30"}),
+        "RayJob ns/k: runs longer than its maximum execution time of 30s",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str) -> None:
+    obj, want = REFUSED[case]
+    with pytest.raises(InputError) as raised:
+        run(*one_queue(4), obj)
+    assert want in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", {**RUNNING_KINDS, **SERVING_KINDS})
+def test_an_integration_that_is_off_is_refused_by_name(kind: str) -> None:
+    configuration = Configuration(integrations=Integrations(frameworks=["batch/job"]))
+    objects = {**RUNNING_KINDS, **SERVING_KINDS}[kind]
+    with pytest.raises(InputError) as raised:
+        run(*one_queue(4), *objects, configuration=configuration, **SPARK)
+    text = str(raised.value)
+    assert f'{kind} ns/k: the integration "' in text
+    assert "is off (expected it in integrations.frameworks of the configuration)" in text
+
+
+def test_a_pod_with_a_queue_needs_its_integration_and_one_without_does_not() -> None:
+    configuration = Configuration(integrations=Integrations(frameworks=["batch/job"]))
+    with pytest.raises(InputError, match='Pod ns/solo: the integration "pod" is off'):
+        run(*one_queue(4), plain_pod("solo"), configuration=configuration)
+    result, _ = run(*one_queue(4), plain_pod("solo", queue=None), configuration=configuration)
+    assert result.workloads == []
+
+
+def test_a_pod_of_its_own_is_not_managed_where_pods_are_on_for_others_only() -> None:
+    configuration = Configuration(integrations=Integrations(frameworks=["statefulset"]))
+    objects = (*one_queue(4), plain_pod("solo"), serving("StatefulSet", 1))
+    result, simulation = run(*objects, configuration=configuration, until_ns=10**9)
+    assert [row.owner_kind for row in result.workloads] == ["StatefulSet"]
+    solo = simulation.cluster.get("Pod", "ns", "solo")
+    assert solo is not None
+    assert not solo.spec.scheduling_gates
+
+
+def test_what_is_on_without_a_configuration() -> None:
+    settings = settings_of(None, FeatureGates({}))
+    assert {"batch/job", "ray.io/rayjob", "pod", "statefulset"} <= set(settings.frameworks)
+    assert "sparkoperator.k8s.io/sparkapplication" not in settings.frameworks
+    gated = settings_of(None, FeatureGates({"SparkApplicationIntegration": True}))
+    assert "sparkoperator.k8s.io/sparkapplication" in gated.frameworks
+
+
+def test_a_configuration_that_lists_no_integration_has_jobs_alone() -> None:
+    assert settings_of(Configuration(), FeatureGates({})).frameworks == ("batch/job",)
+
+
+# ---- annotations ----
+
+REPLICAS = "sim.kueue-fast.dev/replicas"
+ANNOTATIONS: dict[str, tuple[str, dict[str, str], str]] = {
+    "scaling a Job": ("Job", {REPLICAS: "1m=2"}, "has no meaning on a Job"),
+    "no number": ("Deployment", {REPLICAS: "1m"}, "is '1m' (expected a time and a number of replicas"),
+    "no time": ("Deployment", {REPLICAS: "x=2"}, "is 'x'"),
+    "a negative number": ("Deployment", {REPLICAS: "1m=-2"}, "is '1m=-2'"),
+    "a number that is none": ("LeaderWorkerSet", {REPLICAS: "1m=2,2m=many"}, "is '2m=many'"),
+    "the failure of what never ends": (
+        "RayService",
+        {"sim.kueue-fast.dev/failure": "true"},
+        "has no meaning on a RayService",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANNOTATIONS)
+def test_annotations_that_cannot_be_used(case: str) -> None:
+    kind, annotations, want = ANNOTATIONS[case]
+    _, [error] = read_facts(kind, annotations)
+    assert want in str(error)
+
+
+def test_steps_of_scaling_are_read_in_order() -> None:
+    said = {REPLICAS: "10m=4, 2026-01-01T01:00:00Z=1"}
+    facts, errors = read_facts("LeaderWorkerSet", said)
+    assert errors == []
+    assert [(moment.absolute, count) for moment, count in facts.replicas_at] == [(False, 4), (True, 1)]
+
+
+def test_a_job_of_an_owner_that_the_input_leaves_out_is_played() -> None:
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "gone", "uid": "u", "controller": True}
+    obj = leader_worker_set(1, 1)
+    child = {**obj, "metadata": {**obj["metadata"], "ownerReferences": [owner]}}
+    other = member("g-0", 1)
+    pod = {**other, "metadata": {**other["metadata"], "ownerReferences": [owner]}}
+    result, _ = run(*one_queue(4), child, pod, until_ns=10**9)
+    assert len(result.workloads) == 2
