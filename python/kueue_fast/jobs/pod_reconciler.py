@@ -32,13 +32,13 @@ from kueue_fast.jobs.reconciler import (
     View,
     follow_queue,
     with_reclaimable_pods,
-    without_finalizer,
 )
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import is_managed, label_of_uid, new_workload, owned_by_job, priority_of
-from kueue_fast.lifecycle import events, eviction, finish
+from kueue_fast.lifecycle import events, eviction, finish, pods_ready
 from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.retention import without_finalizer
 from kueue_fast.model import conditions
 
 __all__ = ["reconcile"]
@@ -95,6 +95,10 @@ def reconcile(
         return _hold_or_create(group, view, now_ns)
     if settings.reclaimable_pods:
         changed = with_reclaimable_pods(workload, group.reclaimable_pods())
+        if changed is not None:
+            return [UpdateWorkloadStatus(changed, None)]
+    if settings.wait_for_pods_ready:
+        changed = pods_ready.ready_condition(workload, group.ready(), now_ns)
         if changed is not None:
             return [UpdateWorkloadStatus(changed, None)]
     return _follow(group, workload, view, now_ns)
