@@ -23,6 +23,7 @@ from kueue_fast.jobs.stateful_set import StatefulSets
 from kueue_fast.jobs.workload import queue_name
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.kind_autoscaler import Autoscaler
@@ -62,6 +63,7 @@ class KindControllers:
         manifest_of: Callable[[str, str, str], Manifest | None],
         facts: Callable[[str, str, str], SimulationFacts],
         record: Callable[[Event], None],
+        housekeeping: Housekeeping,
         *,
         wanted: bool,
     ) -> None:
@@ -73,20 +75,21 @@ class KindControllers:
         self._view = view
         self._manifest_of = manifest_of
         if wanted:
-            self._register(placements, facts, record)
+            self._register(placements, facts, record, housekeeping)
 
     def _register(
         self,
         placements: PlacementIndex,
         facts: Callable[[str, str, str], SimulationFacts],
         record: Callable[[Event], None],
+        housekeeping: Housekeeping,
     ) -> None:
         cluster, clock, view, ancestors = self._cluster, self._clock, self._view, self._ancestors
         actions = Actions(cluster, record)
         pods = MadePods(cluster)
         integrations = {each.KIND: found for each in PLAYED if (found := self._played(each)) is not None}
         runner = KindRunner(cluster, clock, facts)
-        KindController(cluster, clock, integrations, view, ancestors, runner, actions, pods)
+        KindController(cluster, clock, integrations, view, ancestors, runner, actions, pods, housekeeping)
         RayOperator(cluster, clock, pods, self._ray_cluster)
         Autoscaler(cluster, clock, facts)
         around = Around(cluster, clock, view, actions)
