@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
 from kueue_fast.api.kueue import PodSet, Workload
-from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.jobs import pod_set_info
-from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.pod_set_info import StartError, decode
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.workload import max_execution_time
@@ -19,30 +18,24 @@ from kueue_fast.model.quantities import as_fraction
 
 __all__ = ["equivalent", "running_pod_sets", "same_pod_sets"]
 
-JobType = TypeVar("JobType", bound=KubernetesObject)
-
 QUANTITIES: Final = ("requests", "limits")
 EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 
 
 def equivalent(
-    job: JobType,
-    integration: Integration[JobType],
-    workload: Workload,
-    view: View,
-    pod_sets: Sequence[PodSet],
+    metadata: ObjectMeta, workload: Workload, view: View, pod_sets: Sequence[PodSet], *, held: bool
 ) -> bool:
     """Whether the Workload is the job's, with the same limit on its time and the same pods.
 
-    `pod_sets` are the job's. Those of a job that runs have what its admission added; a held job may have them as they
-    were before. A Workload without controller is nobody's (JS-592).
+    `metadata` and `pod_sets` are the job's. Those of a job that runs have what its admission added; one that is `held`
+    may have them as they were before. A Workload without controller is nobody's (JS-592).
     """
     owner = next((each for each in workload.metadata.owner_references or () if each.controller), None)
-    if owner is None or owner.name != job.metadata.name:
+    if owner is None or owner.name != metadata.name:
         return False
-    if view.settings.finish_orphaned and owner.uid != (job.metadata.uid or ""):
+    if view.settings.finish_orphaned and owner.uid != (metadata.uid or ""):
         return False
-    if workload.spec.maximum_execution_time_seconds != max_execution_time(job.metadata):
+    if workload.spec.maximum_execution_time_seconds != max_execution_time(metadata):
         return False
     if not view.settings.partial_admission:
         pod_sets = [msgspec.structs.replace(each, min_count=None) for each in pod_sets]
@@ -53,7 +46,7 @@ def equivalent(
     if running is None:
         return same_pod_sets(pod_sets, own, tolerations=not admitted)
     return same_pod_sets(pod_sets, running, tolerations=not admitted) or (
-        integration.suspended(job) and same_pod_sets(pod_sets, own, tolerations=not admitted)
+        held and same_pod_sets(pod_sets, own, tolerations=not admitted)
     )
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from kueue_fast.api.kueue import Workload
-from kueue_fast.api.meta import KubernetesObject, OwnerReference
+from kueue_fast.api.kueue import PodSet, Workload
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from kueue_fast.jobs import reconciler
 from kueue_fast.jobs.actions import DeleteWorkload, GroupAction
 from kueue_fast.jobs.equivalence import equivalent
@@ -24,12 +24,12 @@ from kueue_fast.jobs.job_events import UPDATED_WORKLOAD, job_event
 from kueue_fast.jobs.priorities import next_priority_update
 from kueue_fast.jobs.reconciler import UpdateWorkload, UpdateWorkloadStatus, View
 from kueue_fast.jobs.validation import prebuilt_name
-from kueue_fast.jobs.workload import build, label_of_uid
+from kueue_fast.jobs.workload import JobKind, build, label_of_uid
 from kueue_fast.lifecycle import finish
 from kueue_fast.model import conditions
 from kueue_fast.model.elastic import REPLACEMENT_FOR, is_elastic
 
-__all__ = ["Ensured", "adopt", "ensure", "find"]
+__all__ = ["Ensured", "adopt", "ensure", "find", "in_sync", "take_over"]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
@@ -69,38 +69,58 @@ def adopt(
 
     One that does not fit the job ends. Source: JS-142.
     """
+    taken = take_over(job.metadata, integration, named)
+    if taken.actions or taken.workload is None:
+        return taken
+    settings = view.settings
+    annotations = taken.workload.metadata.annotations or {}
+    elastic = integration.elastic and is_elastic(job.metadata.annotations, slices=settings.elastic_jobs)
+    if elastic and annotations.get(REPLACEMENT_FOR):
+        return taken
+    pod_sets = integration.pod_sets(job, settings)
+    return in_sync(job.metadata, taken.workload, view, pod_sets, now_ns, held=integration.suspended(job))
+
+
+def take_over(metadata: ObjectMeta, kind: JobKind, named: Workload | None) -> Ensured:
+    """Make the job, whose `metadata` these are, the controller of the Workload; none if it is another's.
+
+    Source: JS-142.
+    """
     if named is None:
         return Ensured(None)
     owners = named.metadata.owner_references or []
-    uid = job.metadata.uid or ""
+    uid = metadata.uid or ""
     controller = next((each for each in owners if each.controller), None)
     if controller is None:
         own = OwnerReference(
-            api_version=integration.api_version,
-            kind=integration.kind,
-            name=job.metadata.name,
+            api_version=kind.api_version,
+            kind=kind.kind,
+            name=metadata.name,
             uid=uid,
             controller=True,
             block_owner_deletion=True,
         )
         kept = [each for each in owners if each.uid != uid]
-        metadata = msgspec.structs.replace(named.metadata, owner_references=[*kept, own])
-        owned = label_of_uid(msgspec.structs.replace(named, metadata=metadata), job.metadata)
+        changed = msgspec.structs.replace(named.metadata, owner_references=[*kept, own])
+        owned = label_of_uid(msgspec.structs.replace(named, metadata=changed), metadata)
         return Ensured(None, (UpdateWorkload(owned, None),))
-    if controller.uid != uid:
-        return Ensured(None)
-    settings = view.settings
-    annotations = named.metadata.annotations or {}
-    if (
-        integration.elastic
-        and is_elastic(job.metadata.annotations, slices=settings.elastic_jobs)
-        and annotations.get(REPLACEMENT_FOR)
-    ):
-        return Ensured(named)
-    if equivalent(job, integration, named, view, integration.pod_sets(job, settings)):
-        return Ensured(named)
+    return Ensured(named if controller.uid == uid else None)
+
+
+def in_sync(
+    metadata: ObjectMeta,
+    workload: Workload,
+    view: View,
+    pod_sets: Sequence[PodSet],
+    now_ns: int,
+    *,
+    held: bool,
+) -> Ensured:
+    """The Workload if it says what the job says; else it ends. Source: JS-142."""
+    if equivalent(metadata, workload, view, pod_sets, held=held):
+        return Ensured(workload)
     message = "The prebuilt workload is out of sync with its user job"
-    done = finish.finished(named, OUT_OF_SYNC, message, now_ns)
+    done = finish.finished(workload, OUT_OF_SYNC, message, now_ns)
     # One that has ended is no Workload any more, so that the job is held.
     return Ensured(None, () if done is None else (UpdateWorkloadStatus(done, None),))
 
@@ -116,14 +136,14 @@ def ensure(
         return Ensured(None)
     settings = view.settings
     pod_sets = integration.pod_sets(job, settings)
+    held = integration.suspended(job)
     match: Workload | None = None
     others: list[Workload] = []
     for workload in owned:
-        if match is None and equivalent(job, integration, workload, view, pod_sets):
+        if match is None and equivalent(job.metadata, workload, view, pod_sets, held=held):
             match = workload
         else:
             others.append(workload)
-    held = integration.suspended(job)
     update: Workload | None = None
     if match is None and others and held and not _reserved(others[0]):
         update = others.pop(0)

@@ -67,11 +67,17 @@ def evict_inactive(workload: Workload, now_ns: int) -> Step:
 
 
 def execution_time(workload: Workload, now_ns: int) -> Step:
-    """An admitted Workload with a maximum execution time: when it is over, or what follows then. Source: LC-1003."""
+    """An active, admitted Workload with a maximum execution time: when it is over, or what follows then.
+
+    The reference looks at inactive ones too, until their job has stopped: one that was just switched off for its time
+    gets the target again, and would be switched off at once when somebody switches it on. Source: LC-1003.
+    """
     limit = workload.spec.maximum_execution_time_seconds
     status = workload.status
     admitted = conditions.find(status.conditions if status is not None else None, conditions.ADMITTED)
-    if limit is None or status is None or admitted is None or admitted.status != TRUE:
+    if limit is None or status is None or not conditions.is_active(workload):
+        return REST
+    if admitted is None or admitted.status != TRUE:
         return REST
     before = status.accumulated_past_execution_time_seconds or 0
     since = times.parse(admitted.last_transition_time) if admitted.last_transition_time else 0

@@ -13,6 +13,7 @@ from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.job import BatchJob, is_elastic
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import priority_of, queue_name
 from kueue_fast.sim.arrivals import identity
 from kueue_fast.sim.controllers import SYSTEM_PRIORITY_CLASSES
@@ -77,6 +78,13 @@ def unsupported(job: Job, settings: JobSettings, integration: BatchJob) -> list[
             InputError(
                 f'the integration "{integration.framework}" is off',
                 expected="it in integrations.frameworks of the configuration",
+            )
+        )
+    if is_elastic(job.metadata) and settings.elastic_jobs and prebuilt_name(job.metadata, settings):
+        found.append(
+            InputError(
+                f"elastic Jobs with a Workload made beforehand ({names.PREBUILT_WORKLOAD}) "
+                "cannot be simulated yet"
             )
         )
     return found

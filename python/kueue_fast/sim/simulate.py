@@ -22,12 +22,10 @@ from kueue_fast.api.core import Namespace, Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
-from kueue_fast.engine import Admission, Cycle, Engine, Requeued
-from kueue_fast.engine.decisions import Replacement
+from kueue_fast.engine import Cycle, Engine, Requeued
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.defaults import defaulted
-from kueue_fast.lifecycle import admission, events, slices
-from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle import events
 from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model.features import FeatureGates
@@ -41,6 +39,7 @@ from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.input import check_jobs
 from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.kind_controllers import KindControllers
+from kueue_fast.sim.kind_serving import has_default_class
 from kueue_fast.sim.kinds import OUTSIDE_THE_ENGINE, is_played, registry_of, settings_of
 from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
@@ -95,7 +94,6 @@ class Simulation:
         self.cluster = MemoryCluster(lambda: self.clock.now)
         self.recorder = Recorder(start, keep_events=options.events, keep_history=options.history)
         self._reasons = Reasons.read(self._gates)
-        self._by_hostname_prefix = self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix")
         try:
             self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
         except Unsupported as error:
@@ -125,7 +123,15 @@ class Simulation:
             self.engine.is_active,
             self._housekeeping,
         )
-        self._admitter = Admitter(self.cluster, self.engine, self._carry_out, workloads)
+        self._admitter = Admitter(
+            self.cluster,
+            self.clock,
+            self.engine,
+            self.observer,
+            self.recorder,
+            workloads,
+            by_hostname_prefix=self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix"),
+        )
         registry = registry_of(settings, self.cluster.get)
         ancestors = Ancestors(self.cluster, registry, settings)
         jobs = JobController(
@@ -229,7 +235,7 @@ class Simulation:
         most_tries = MOST_TRIES + len(self.recorder.rows)
         # Since the last decision: who came back how, and from the second time on with which words.
         seen: dict[tuple[tuple[str, str], ...], set[tuple[str, ...]]] = {}
-        while self._admitter.ready(now) and self.engine.has_heads(now):
+        while self._admitter.ready() and self.engine.has_heads(now):
             cycle = self._cycle(now)
             told_to_stop = len(cycle.preempted) + len(cycle.evicted)
             placed = bool(cycle.admitted or cycle.moved)
@@ -266,9 +272,9 @@ class Simulation:
             raise InputError(str(error)) from error
         self.cycles += 1
         self._preemptions.note_victims(self.engine, cycle)
-        self._admitter.take(cycle, now)
+        self._admitter.take(cycle)
         for decision in cycle.moved:
-            self._write(decision)
+            self._admitter.write(decision)
         self._preemptions.issue(cycle)
         if cycle.admitted or cycle.moved or cycle.preempted or cycle.evicted:
             self._last_activity = now
@@ -276,50 +282,6 @@ class Simulation:
             for requeued in cycle.requeued:
                 self._requeued(requeued)
         return cycle
-
-    def _carry_out(self, decisions: Sequence[Admission], replaced: Sequence[Replacement]) -> None:
-        """Write admissions, and end the slices that they replace."""
-        # Whoever hears that a slice was admitted finds the one before it finished.
-        with self.cluster.together():
-            for decision in decisions:
-                self._admit(decision)
-            ended = [event for each in replaced if (event := self._replace(each)) is not None]
-        for event in ended:
-            self.recorder.event(event)
-
-    def _admit(self, decision: Admission) -> None:
-        if self._workload(decision.workload) is None:
-            return
-        self.observer.decided(decision)
-        self._write(decision)
-
-    def _write(self, decision: Admission) -> None:
-        """A decision into the status of its Workload."""
-        workload = self._workload(decision.workload)
-        if workload is None:
-            return
-        topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
-        self.cluster.update_status(
-            admission.admitted(workload, decision, self.clock.now, self._reasons, topologies=topologies)
-        )
-
-    def _replace(self, replacement: Replacement) -> Event | None:
-        """A slice was admitted: the one before it ends, which is told by the event."""
-        old, new = (self._workload(key) for key in (replacement.workload, replacement.replaced_by))
-        done = None if old is None or new is None else slices.replaced(old, new, self.clock.now)
-        if old is None or new is None or done is None:
-            return None
-        self.cluster.update_status(done)
-        placed = slices.with_cluster_of(new, old)
-        if placed is not new:
-            self.cluster.update_status(placed)
-        namespace, name = old.metadata.namespace or "", old.metadata.name
-        return events.slice_replaced(namespace, name, slices.replacement_message(new), self.clock.now)
-
-    def _workload(self, key: str) -> Workload | None:
-        namespace, _, name = key.partition("/")
-        found: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
-        return found
 
     def _requeued(self, requeued: Requeued) -> None:
         message = requeued.message()
@@ -386,7 +348,13 @@ class Simulation:
             obj = named_namespace(obj)
         elif isinstance(obj, Job):
             queue = self.cluster.get(LocalQueue.KIND, obj.metadata.namespace, "default")
-            obj = defaulted(obj, BATCH_JOB, self._settings, queue is not None)
+            obj = defaulted(
+                obj,
+                BATCH_JOB,
+                self._settings,
+                queue is not None,
+                default_class_exists=has_default_class(self.cluster),
+            )
             self._still_to_arrive -= 1
         elif is_played(obj):
             obj = self._kinds.created(manifest)
