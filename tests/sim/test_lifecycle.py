@@ -390,8 +390,8 @@ def test_a_check_that_wants_a_retry_gives_the_quota_back_after_its_delay() -> No
     result, simulation = run(*checked_queue("check"), answers, job("a"), events=True)
     assert told(result) == [
         (360, "EvictedDueToAdmissionCheck"),
-        (390, "Started"),
         (390, "Admitted"),
+        (390, "Started"),
     ]
     [eviction] = result.evictions
     assert eviction.message == (

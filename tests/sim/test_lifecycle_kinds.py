@@ -88,7 +88,7 @@ def test_late_pods_of_every_kind_are_evicted_and_may_be_in_time_the_second_time(
 
 def test_every_pod_of_a_deployment_starts_for_the_first_time() -> None:
     late = serving("Deployment", 1, run_time="14m", ready_after="never,1m")
-    result, _ = run(*one_queue(), late, configuration=configured())
+    result, _ = run(*one_queue(), late, configuration=configured(), **SPARK)
     assert [seconds(each.time_ns) for each in result.evictions] == [300, 600]
 
 

@@ -118,7 +118,9 @@ class JobController:
         self._reconcile(job.metadata)
 
     def on_workload(self, event: WatchEvent) -> None:
-        """A Workload changed: its job takes the next step."""
+        """A Workload changed: its job takes the next step. Of what has changed since, one hears later."""
+        if self._cluster.is_outdated(event.object):
+            return
         job = job_of(self._cluster, event.object)
         if job is not None:
             self._reconcile(job.metadata)

@@ -86,7 +86,7 @@ class WorkloadController:
             # Its job, which comes with it, may have to say that its pods are ready.
             self._clock.schedule(self._clock.now, self._again, name)
         # Of what has changed since, one hears later.
-        elif current is not None and current.metadata.resource_version == workload.metadata.resource_version:
+        elif current is not None and not self._cluster.is_outdated(workload):
             self._look(key, current)
 
     def on_cluster_queue(self, event: WatchEvent) -> None:
