@@ -13,6 +13,7 @@ from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.sim.manifest import PREFIX
 from kueue_fast.sim.result import Outcome, SimulationResult, State
 from kueue_fast.sim.simulate import Simulation
+from tests.sim.kind_makers import ray_job, template
 from tests.sim.world import (
     KUEUE,
     MINUTE,
@@ -390,6 +391,7 @@ def test_a_check_that_wants_a_retry_gives_the_quota_back_after_its_delay() -> No
     result, simulation = run(*checked_queue("check"), answers, job("a"), events=True)
     assert told(result) == [
         (360, "EvictedDueToAdmissionCheck"),
+        (360, "UpdatedAdmissionCheck"),
         (390, "Admitted"),
         (390, "Started"),
     ]
@@ -401,6 +403,21 @@ def test_a_check_that_wants_a_retry_gives_the_quota_back_after_its_delay() -> No
     assert (state.state, state.retry_count) == ("Ready", 1)
     [started] = simulation.cluster.list("Job")
     assert msgspec.json.decode(started.spec.template.spec)["nodeSelector"] == {"zone": "b"}
+
+
+def test_a_job_is_told_what_its_checks_say() -> None:
+    result, _ = run(
+        *checked_queue("check"),
+        check(answers="1m=Pending,2m=Ready"),
+        job("a"),
+        ray_job(2, template(0)),
+        events=True,
+    )
+    assert [
+        (seconds(each.time_ns), each.kind, each.message)
+        for each in result.events
+        if each.reason == "UpdatedAdmissionCheck"
+    ] == [(60, kind, "check: The simulated check is not ready yet") for kind in ("Job", "RayJob")]
 
 
 REJECTIONS = {

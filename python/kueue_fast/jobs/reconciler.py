@@ -25,7 +25,7 @@ from kueue_fast.jobs.pod_set_info import StartError
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import build, priority_of, queue_name
-from kueue_fast.lifecycle import deactivation, events, eviction, finish, pods_ready, retention
+from kueue_fast.lifecycle import checks, deactivation, events, eviction, finish, pods_ready, retention
 from kueue_fast.lifecycle.admission import unset_reservation
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import with_status, writable_status
@@ -40,6 +40,7 @@ __all__ = [
     "UpdateWorkload",
     "UpdateWorkloadStatus",
     "View",
+    "checks_event",
     "creation",
     "expired",
     "finalize",
@@ -240,6 +241,31 @@ def start(
         now_ns,
     )
     return UpdateJob(started, event)
+
+
+def checks_event(
+    job: JobType, integration: Integration[JobType], workload: Workload | None, now_ns: int
+) -> Event | None:
+    """Event on a held job whose Workload has quota and waits for checks: what these say, None if nothing.
+
+    The reference records it at each look; the same words say nothing new. Source: JS-089, LC-1209.
+    """
+    known = workload.status.conditions if workload is not None and workload.status is not None else None
+    if (
+        workload is None
+        or not conditions.is_true(known, conditions.QUOTA_RESERVED)
+        or conditions.is_true(known, conditions.ADMITTED)
+        or eviction.is_evicted(workload)
+        or not integration.suspended(job)
+    ):
+        return None
+    message = checks.pending_messages(workload)
+    namespace, name = job.metadata.namespace or "", job.metadata.name
+    return (
+        events.updated_admission_check(integration.kind, namespace, name, message, now_ns)
+        if message
+        else None
+    )
 
 
 def stop(

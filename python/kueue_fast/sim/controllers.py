@@ -23,6 +23,7 @@ from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.lifecycle.elastic_gates import releasing_slice
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.slices import pod_counts
+from kueue_fast.sim.check_words import CheckWords
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
@@ -66,6 +67,7 @@ class JobController:
         cluster.watch(PriorityClass.KIND, self.on_priority_class)
         cluster.watch(Job.KIND, self.on_job)
         cluster.watch(Workload.KIND, self.on_workload)
+        self._check_words = CheckWords(record)
         self._prebuilt = Prebuilt(cluster, clock, self, Actions(cluster, record), self._again)
 
     @property
@@ -148,6 +150,8 @@ class JobController:
             if written:
                 return
             action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
+            if action is None:
+                self._check_words.tell(job, BATCH_JOB, workload, self._clock.now)
             later = reconciler.next_look(workload, self._settings, self._clock.now)
             if action is None and later is not None:
                 self._housekeeping.schedule(later, self._again, (job.KIND, metadata.namespace, metadata.name))

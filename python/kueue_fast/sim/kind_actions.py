@@ -31,6 +31,10 @@ class Actions:
         self._cluster = cluster
         self._record = record
 
+    def record(self, event: Event) -> None:
+        """Keep an event that comes with no write."""
+        self._record(event)
+
     def carry_out(self, actions: Iterable[GroupAction]) -> bool:
         """Carry the actions out; False when an object was gone or had changed since: the rest is left then.
 

@@ -16,6 +16,7 @@ from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.roles import Role
 from kueue_fast.jobs.validation import is_elastic
+from kueue_fast.sim.check_words import CheckWords
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
@@ -67,6 +68,7 @@ class KindController:
         for kind, integration in integrations.items():
             cluster.watch(kind, partial(self.on_job, integration))
         cluster.watch(Workload.KIND, self.on_workload)
+        self._check_words = CheckWords(actions.record)
         self._prebuilt = Prebuilt(cluster, clock, view, actions, self._again)
 
     def on_job(self, integration: PlayedKind, event: WatchEvent) -> None:
@@ -141,6 +143,8 @@ class KindController:
             if later is not None:
                 self._housekeeping.schedule(later, self._again, key)
             action = reconciler.reconcile(current, integration, workload, self._view, self._clock.now)
+            if action is None:
+                self._check_words.tell(current, integration, workload, self._clock.now)
         if action is not None and not self._actions.carry_out((action,)):
             self._later.ask(key)
 

@@ -113,7 +113,7 @@ class Simulation:
         self._preemptions = Preemptions(
             self.cluster, self.clock, self.recorder, priority_boost=self._gates.enabled("PriorityBoost")
         )
-        ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
+        ClusterQueueController(self.cluster, self.recorder)
         workloads = WorkloadController(
             self.cluster,
             self.clock,
