@@ -55,6 +55,8 @@ class WorkloadController:
         self._housekeeping = housekeeping
         self._blocks = settings.pods_ready is not None and settings.pods_ready.block_admission
         self._timers: dict[str, int] = {}
+        # When Workloads came that brought their admission along.
+        self._brought: dict[str, int] = {}
         cluster.watch(Workload.KIND, self.on_workload)
         cluster.watch(ClusterQueue.KIND, self.on_cluster_queue)
         cluster.watch(LocalQueue.KIND, self.on_local_queue)
@@ -83,7 +85,9 @@ class WorkloadController:
         current: Workload | None = self._cluster.get(Workload.KIND, *name)
         known = workload.status.conditions if workload.status is not None else None
         if event.change is Change.ADDED and conditions.is_true(known, conditions.ADMITTED):
-            # Its job, which comes with it, may have to say that its pods are ready.
+            self._brought[key] = self._clock.now
+        if self._brought and self._brought.get(key) == self._clock.now:
+            # Admitted before the run: its job, which comes at the same time, starts its pods first.
             self._clock.schedule(self._clock.now, self._again, name)
         # Of what has changed since, one hears later.
         elif current is not None and not self._cluster.is_outdated(workload):
