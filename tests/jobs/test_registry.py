@@ -120,7 +120,7 @@ def test_settings_are_read_from_the_configuration() -> None:
     integrations = Integrations(frameworks=["pod"], external_frameworks=["Foo.v1.example.com"])
     settings = JobSettings.read(Configuration(integrations=integrations), FeatureGates())
     assert (settings.frameworks, settings.external_frameworks) == (("pod",), ("Foo.v1.example.com",))
-    assert JobSettings.read(None, FeatureGates()) == JobSettings()
+    assert JobSettings.read(None, FeatureGates()) == JobSettings(wait_for_pods_ready=True)
 
 
 # ---- ancestors ----

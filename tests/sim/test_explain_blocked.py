@@ -7,7 +7,12 @@ import pytest
 from tests.sim.explaining import Case, text
 from tests.sim.world import cluster_queue, flavor, local_queue, one_queue, workload
 
-BY_HOLD = {"type": "Requeued", "status": "False", "reason": "AdmissionCheck", "message": ""}
+BY_HOLD = {
+    "type": "Requeued",
+    "status": "False",
+    "reason": "DeactivatedDueToAdmissionCheck",
+    "message": "",
+}
 
 CASES = {
     "its LocalQueue is held": Case(
@@ -90,7 +95,7 @@ Workload ns/w: Pending
             workload("w", status={"requeueState": {"count": 2, "requeueAt": "2026-01-01T00:05:00Z"}}),
         ),
         """
-Workload ns/w at 1m0s, when nothing is left to happen
+Workload ns/w at 1m0s
 
 Workload ns/w: Pending
   Pending: it was requeued after an eviction, and its time to queue again has not come

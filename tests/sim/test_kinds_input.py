@@ -28,7 +28,6 @@ from tests.sim.kind_makers import (
 from tests.sim.world import one_queue, run
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
-PREBUILT = {"kueue.x-k8s.io/prebuilt-workload-name": "w"}
 
 
 def without_shutdown() -> dict[str, Any]:
@@ -51,10 +50,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         'not supported for "apps/v1, Kind=StatefulSet")',
     ),
     "a RayJob that leaves its cluster": (without_shutdown(), "$.spec.shutdownAfterJobFinishes"),
-    "a prebuilt Workload": (
-        plain_pod("solo", annotations=PREBUILT),
-        "prebuilt Workloads (kueue.x-k8s.io/prebuilt-workload-name) cannot be simulated yet",
-    ),
     "a class that does not exist": (
         ray_job(labels={PRIORITY: "none"}),
         "k.yaml:4: RayJob ns/k: WorkloadPriorityClass 'none' not found",
@@ -82,10 +77,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a StatefulSet that comes back larger": (
         serving("StatefulSet", 2, replicas="5m=0,10m=3"),
         "goes from 0 to 3 replicas (expected at most 2: its Workload keeps its size)",
-    ),
-    "a job that would be deactivated": (
-        ray_job(labels={"kueue.x-k8s.io/max-exec-time-seconds": "30"}),
-        "RayJob ns/k: runs longer than its maximum execution time of 30s",
     ),
 }
 

@@ -153,7 +153,7 @@ def test_a_group_that_is_not_retriable_ends_with_its_eviction() -> None:
 
 def test_a_failed_member_keeps_the_group_waiting() -> None:
     members = [member("a", 2, failure="true"), member("b", 2)]
-    result, simulation = run(*one_queue(4), *members, until_ns=60 * MINUTE)
+    result, simulation = run(*one_queue(4), *members, until_ns=30 * MINUTE)
     assert rows(result)["g"].state is State.RUNNING
     assert phases(simulation) == {"a": "Failed", "b": "Succeeded"}
 

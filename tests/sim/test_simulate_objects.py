@@ -218,16 +218,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         "bad.yaml:4: Job ns/bad: WorkloadPriorityClass 'none' not found",
     ),
-    "a job that would be deactivated": (
-        job("bad", labels={"kueue.x-k8s.io/max-exec-time-seconds": "30"}),
-        {},
-        "bad.yaml:4: Job ns/bad: runs longer than its maximum execution time of 30s",
-    ),
-    "a workload that would be deactivated": (
-        workload("bad", run_time=None, maximumExecutionTimeSeconds=30),
-        {},
-        "bad.yaml:4: Workload ns/bad: runs longer than its maximum execution time of 30s",
-    ),
     "an integration that is off": (
         job("bad"),
         {"configuration": Configuration(integrations=Integrations(frameworks=["pod"]))},

@@ -26,6 +26,11 @@ class ObjectIndex:
         objects = self._objects.get(kind)
         return None if objects is None else objects.get((kind, namespace or "", name))
 
+    def is_outdated(self, obj: Any) -> bool:
+        """Whether the object has changed since, and is still there: a watch brings the change."""
+        current = self.get(obj.KIND, obj.metadata.namespace, obj.metadata.name)
+        return current is not None and current.metadata.resource_version != obj.metadata.resource_version
+
     def by_uid(self, uid: str) -> Any | None:
         """The object that carries this uid, or None."""
         key = self._by_uid.get(uid)

@@ -186,6 +186,11 @@ class Engine:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
         self._state.retry_all()
 
+    def is_active(self, cluster_queue: str) -> bool:
+        """Whether workloads of a ClusterQueue are looked at; False for one that is not known."""
+        entry = self._state.cluster_queues.get(cluster_queue)
+        return entry is not None and entry.activity.active
+
     def has_heads(self, now_ns: int | None = None) -> bool:
         """Whether a cycle would have something to look at.
 

@@ -13,6 +13,7 @@ from typing import Final
 from kueue_fast.api.kueue import Workload
 from kueue_fast.jobs import names, pod_set_info
 from kueue_fast.jobs.actions import GroupAction
+from kueue_fast.jobs.one_workload import Ensured, in_sync, take_over
 from kueue_fast.jobs.pod import Pods
 from kueue_fast.jobs.pod_group import (
     NO_MATCHING_WORKLOAD,
@@ -32,13 +33,13 @@ from kueue_fast.jobs.reconciler import (
     View,
     follow_queue,
     with_reclaimable_pods,
-    without_finalizer,
 )
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import is_managed, label_of_uid, new_workload, owned_by_job, priority_of
-from kueue_fast.lifecycle import events, eviction, finish
+from kueue_fast.lifecycle import events, eviction, finish, pods_ready
 from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.retention import without_finalizer
 from kueue_fast.model import conditions
 
 __all__ = ["reconcile"]
@@ -74,6 +75,11 @@ def reconcile(
         changed = waiting_for_replacement(workload, matched.absent, now_ns)
         if changed is not None:
             return [UpdateWorkloadStatus(changed, None)]
+    if not group.is_group and prebuilt_name(group.first.metadata, settings):
+        adopted = _adopted(group, workload, view, now_ns)
+        if adopted.actions:
+            return list(adopted.actions)
+        workload = adopted.workload
     if workload is not None and finish.is_finished(workload):
         released = without_finalizer(workload)
         # Pods that have ended got their event when the Workload was finished for them.
@@ -97,7 +103,21 @@ def reconcile(
         changed = with_reclaimable_pods(workload, group.reclaimable_pods())
         if changed is not None:
             return [UpdateWorkloadStatus(changed, None)]
+    if settings.wait_for_pods_ready:
+        changed = pods_ready.ready_condition(workload, group.ready(), now_ns)
+        if changed is not None:
+            return [UpdateWorkloadStatus(changed, None)]
     return _follow(group, workload, view, now_ns)
+
+
+def _adopted(group: PodGroup, named: Workload | None, view: View, now_ns: int) -> Ensured:
+    """The Workload that was made beforehand for a pod alone. Source: JS-142."""
+    metadata = group.first.metadata
+    taken = take_over(metadata, KIND, named)
+    if taken.actions or taken.workload is None:
+        return taken
+    pod_sets = group.pod_sets(view.settings)
+    return in_sync(metadata, taken.workload, view, pod_sets, now_ns, held=group.suspended())
 
 
 def _hold_or_create(group: PodGroup, view: View, now_ns: int) -> list[GroupAction]:
@@ -110,9 +130,9 @@ def _hold_or_create(group: PodGroup, view: View, now_ns: int) -> list[GroupActio
         return group.stop(NO_MATCHING_WORKLOAD, "missing workload", now_ns)
     if group.active(settings, now_ns):
         return []
+    if prebuilt_name(group.first.metadata, settings):
+        return []
     if group.is_group:
-        if prebuilt_name(group.first.metadata, settings):
-            return []
         return compose(group, settings, view.workload_classes, view.pod_classes, now_ns).actions
     metadata = group.first.metadata
     pod_sets = group.pod_sets(settings)

@@ -3,9 +3,8 @@
 Each step ends with a write; the watch of what was written brings the job back for the next. Whoever calls this
 carries the actions out, live or in the embedded cluster.
 
-Built so far: a top-level job with one Workload, from creation through evictions to the end; `elastic` goes before it
-for jobs with several. waitForPodsReady, prebuilt Workloads, ancestors and the comparison of a changed job with its
-Workload stand in rules that later versions take up.
+This is a top-level job with one Workload, from creation through evictions to the end. `one_workload` goes before it to
+find that Workload, `elastic` for jobs with several; `ancestors` tells which jobs are not top-level.
 
 Source: JS-060..079, JS-088..090, JS-140, JS-160, JS-164.
 """
@@ -20,12 +19,13 @@ import msgspec
 from kueue_fast.api.core import PriorityClass
 from kueue_fast.api.kueue import PodSet, ReclaimablePod, ResourceFlavor, Workload, WorkloadPriorityClass
 from kueue_fast.api.meta import KubernetesObject
-from kueue_fast.jobs import names, pod_set_info
+from kueue_fast.jobs import pod_set_info
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.pod_set_info import StartError
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import build, priority_of, queue_name
-from kueue_fast.lifecycle import events, eviction, finish
+from kueue_fast.lifecycle import checks, deactivation, events, eviction, finish, pods_ready, retention
 from kueue_fast.lifecycle.admission import unset_reservation
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.status import with_status, writable_status
@@ -35,13 +35,17 @@ from kueue_fast.model.priority import ResolvedPriority
 __all__ = [
     "Action",
     "CreateWorkload",
+    "DeleteJob",
     "UpdateJob",
     "UpdateWorkload",
     "UpdateWorkloadStatus",
     "View",
+    "checks_event",
     "creation",
+    "expired",
     "finalize",
     "finished_event",
+    "next_look",
     "reconcile",
     "resolved_priority",
 ]
@@ -79,7 +83,16 @@ class UpdateWorkloadStatus(NamedTuple):
     event: Event | None
 
 
-Action: TypeAlias = CreateWorkload | UpdateJob[KubernetesObject] | UpdateWorkload | UpdateWorkloadStatus
+class DeleteJob(NamedTuple):
+    """Delete the job and, in the background, what it owns; then record the event."""
+
+    job: KubernetesObject
+    event: Event
+
+
+Action: TypeAlias = (
+    CreateWorkload | UpdateJob[KubernetesObject] | UpdateWorkload | UpdateWorkloadStatus | DeleteJob
+)
 
 
 class View(Protocol):
@@ -146,6 +159,10 @@ def reconcile(
         changed = with_reclaimable_pods(workload, reclaimable)
         if changed is not None:
             return UpdateWorkloadStatus(changed, None)
+    if settings.wait_for_pods_ready:
+        changed = pods_ready.ready_condition(workload, integration.pods_ready(job), now_ns)
+        if changed is not None:
+            return UpdateWorkloadStatus(changed, None)
     told_to_stop = eviction.eviction_of(workload)
     if told_to_stop is not None:
         return leave(job, integration, workload, told_to_stop[1], settings, now_ns)
@@ -172,11 +189,13 @@ def hold(workload: Workload, settings: JobSettings, now_ns: int) -> Action | Non
 def hold_or_create(job: JobType, integration: Integration[JobType], view: View, now_ns: int) -> Action | None:
     """A job without Workload: held if it runs, waited for while pods run, else given its Workload.
 
+    One that names a Workload made beforehand waits for it: whoever asks comes back, as nothing may tell when it comes.
+
     Source: JS-135, JS-140.
     """
     if not integration.suspended(job):
         return stop(job, integration, None, "missing workload", now_ns)
-    if integration.active(job):
+    if integration.active(job) or prebuilt_name(job.metadata, view.settings):
         return None
     pod_sets = integration.pod_sets(job, view.settings)
     workload = build(
@@ -224,6 +243,31 @@ def start(
     return UpdateJob(started, event)
 
 
+def checks_event(
+    job: JobType, integration: Integration[JobType], workload: Workload | None, now_ns: int
+) -> Event | None:
+    """Event on a held job whose Workload has quota and waits for checks: what these say, None if nothing.
+
+    The reference records it at each look; the same words say nothing new. Source: JS-089, LC-1209.
+    """
+    known = workload.status.conditions if workload is not None and workload.status is not None else None
+    if (
+        workload is None
+        or not conditions.is_true(known, conditions.QUOTA_RESERVED)
+        or conditions.is_true(known, conditions.ADMITTED)
+        or eviction.is_evicted(workload)
+        or not integration.suspended(job)
+    ):
+        return None
+    message = checks.pending_messages(workload)
+    namespace, name = job.metadata.namespace or "", job.metadata.name
+    return (
+        events.updated_admission_check(integration.kind, namespace, name, message, now_ns)
+        if message
+        else None
+    )
+
+
 def stop(
     job: JobType, integration: Integration[JobType], workload: Workload | None, why: str, now_ns: int
 ) -> Action | None:
@@ -252,11 +296,32 @@ def leave(
         return action
     known = workload.status.conditions if workload.status is not None else None
     if not conditions.is_true(known, conditions.QUOTA_RESERVED) or integration.active(job):
-        return None
+        return expired(job, integration.kind, workload, settings, now_ns)
     stopped = eviction.stopped(
         workload, now_ns, settings.reasons, skip_pod_owned=settings.skip_reassignment_for_pod_owned
     )
     return UpdateWorkloadStatus(stopped, None)
+
+
+def expired(
+    job: KubernetesObject, kind: str, workload: Workload, settings: JobSettings, now_ns: int
+) -> DeleteJob | None:
+    """A job whose Workload Kueue switched off goes after a while. Source: JS-076."""
+    deadline = deactivation.job_deadline(workload, settings.after_deactivated_ns)
+    if deadline is None or now_ns < deadline or job.metadata.deletion_timestamp:
+        return None
+    message = "Deleted job: deactivation retention period expired"
+    return DeleteJob(
+        job, events.deleted(kind, job.metadata.namespace or "", job.metadata.name, message, now_ns)
+    )
+
+
+def next_look(workload: Workload | None, settings: JobSettings, now_ns: int) -> int | None:
+    """When a job is to be looked at although nothing changed, in ns since 1970; None: not at all. Source: JS-076."""
+    if workload is None:
+        return None
+    deadline = deactivation.job_deadline(workload, settings.after_deactivated_ns)
+    return deadline if deadline is not None and deadline > now_ns else None
 
 
 def let_go(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Action | None:
@@ -264,7 +329,7 @@ def let_go(job: JobType, integration: Integration[JobType], workload: Workload, 
     action = stop(job, integration, workload, "Workload is deleted", now_ns)
     if action is not None:
         return action
-    released = without_finalizer(workload)
+    released = retention.without_finalizer(workload)
     return None if released is None else UpdateWorkload(released, None)
 
 
@@ -286,10 +351,10 @@ def follow_queue(job: KubernetesObject, workload: Workload) -> Action | None:
 def finalize(workload: Workload, now_ns: int) -> Action | None:
     """The next step for a Workload whose job is gone: it ends, and then may be deleted. Source: JS-061."""
     if not workload.metadata.deletion_timestamp:
-        done = finish.finished(workload, finish.OWNER_NOT_FOUND, "The owner is gone", now_ns)
+        done = finish.finished(workload, finish.OWNER_NOT_FOUND, retention.NO_OWNER, now_ns)
         if done is not None:
             return UpdateWorkloadStatus(done, None)
-    released = without_finalizer(workload)
+    released = retention.without_finalizer(workload)
     return None if released is None else UpdateWorkload(released, None)
 
 
@@ -297,7 +362,7 @@ def release(
     job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int
 ) -> Action | None:
     """A finished Workload loses the finalizer, so that it can be deleted. Source: JS-066."""
-    released = without_finalizer(workload)
+    released = retention.without_finalizer(workload)
     if released is None:
         return None
     # A job that has ended got its event when the Workload was finished for it.
@@ -305,16 +370,6 @@ def release(
         None if integration.finished(job) is not None else finished_event(job, integration, workload, now_ns)
     )
     return UpdateWorkload(released, event)
-
-
-def without_finalizer(workload: Workload) -> Workload | None:
-    """The Workload without Kueue's finalizer, None when it has none."""
-    finalizers = workload.metadata.finalizers or []
-    if names.RESOURCE_IN_USE_FINALIZER not in finalizers:
-        return None
-    kept = [name for name in finalizers if name != names.RESOURCE_IN_USE_FINALIZER]
-    metadata = msgspec.structs.replace(workload.metadata, finalizers=kept or None)
-    return msgspec.structs.replace(workload, metadata=metadata)
 
 
 def finished_event(job: JobType, integration: Integration[JobType], workload: Workload, now_ns: int) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kueue_fast.api.configuration import Configuration
+from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model.features import FeatureGates
 
@@ -36,6 +37,12 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
     validate_group_owner: bool = True
     fast_quota_release: bool = False
     spark_applications: bool = False
+    finish_orphaned: bool = True
+    default_priority_class: bool = False
+    """Whether jobs follow the WorkloadPriorityClass `default`: gate WorkloadPriorityClassDefaulting. Source: JS-048."""
+    wait_for_pods_ready: bool = False
+    after_deactivated_ns: int | None = None
+    """How long the job of a Workload that Kueue switched off is kept, in ns; None: for ever. Source: JS-076."""
     reasons: Reasons = Reasons()
 
     @classmethod
@@ -52,6 +59,7 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
                 frameworks = tuple(integrations.frameworks or DEFAULT_FRAMEWORKS)
                 external = tuple(integrations.external_frameworks or ())
                 label_keys = tuple(integrations.label_keys_to_copy or ())
+        lifecycle = LifecycleSettings.read(configuration, gates)
         return cls(
             frameworks=frameworks,
             external_frameworks=external,
@@ -73,5 +81,9 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
             validate_group_owner=gates.enabled("PodIntegrationValidateGroupOwner"),
             fast_quota_release=gates.enabled("FastQuotaReleaseInPodIntegration"),
             spark_applications=gates.enabled("SparkApplicationIntegration"),
+            finish_orphaned=gates.enabled("FinishOrphanedWorkloads"),
+            default_priority_class=gates.enabled("WorkloadPriorityClassDefaulting"),
+            wait_for_pods_ready=lifecycle.pods_ready is not None,
+            after_deactivated_ns=lifecycle.after_deactivated_ns,
             reasons=Reasons.read(gates),
         )

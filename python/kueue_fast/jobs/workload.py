@@ -21,6 +21,7 @@ from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.priority import ResolvedPriority, resolve_priority
 
 __all__ = [
+    "JobKind",
     "build",
     "is_managed",
     "label_of_uid",

@@ -17,8 +17,10 @@ __all__ = [
     "Priority",
     "admitted",
     "created_workload",
+    "deleted",
     "evicted",
     "finished_workload",
+    "normal",
     "pending",
     "preempted",
     "quota_reserved",
@@ -27,7 +29,9 @@ __all__ = [
     "started",
     "stopped",
     "terminated_pod",
+    "updated_admission_check",
     "updated_priority",
+    "warning",
 ]
 
 NORMAL = "Normal"
@@ -95,6 +99,16 @@ def slice_replaced(namespace: str, name: str, message: str, now_ns: int) -> Even
 def evicted(namespace: str, name: str, reason: str, message: str, now_ns: int) -> Event:
     """Event of a Workload that is told to stop for this reason. Source: LC-803, TP-1408, TP-1509."""
     return _workload(now_ns, NORMAL, f"EvictedDueTo{reason}", namespace, name, message)
+
+
+def warning(namespace: str, name: str, reason: str, message: str, now_ns: int) -> Event:
+    """A warning about a Workload: its time is over, or a check rejected it. Source: LC-1003, LC-1205."""
+    return _workload(now_ns, WARNING, reason, namespace, name, message)
+
+
+def normal(namespace: str, name: str, reason: str, message: str, now_ns: int) -> Event:
+    """A note about a Workload: it is gated, its gate is open, it was deleted. Source: LC-1405, LC-1602."""
+    return _workload(now_ns, NORMAL, reason, namespace, name, message)
 
 
 class Priority(NamedTuple):
@@ -171,6 +185,16 @@ def finished_workload(kind: str, namespace: str, name: str, workload: str, now_n
     return _job(
         now_ns, "FinishedWorkload", kind, namespace, name, f"Workload '{workload}' is declared finished"
     )
+
+
+def updated_admission_check(kind: str, namespace: str, name: str, message: str, now_ns: int) -> Event:
+    """Event on a held job: what the admission checks that it waits for say. Source: JS-089, LC-1209."""
+    return _job(now_ns, "UpdatedAdmissionCheck", kind, namespace, name, message)
+
+
+def deleted(kind: str, namespace: str, name: str, message: str, now_ns: int) -> Event:
+    """Event on a job that Kueue deletes. Source: JS-076, LC-1603."""
+    return _job(now_ns, "Deleted", kind, namespace, name, message)
 
 
 def terminated_pod(namespace: str, name: str, message: str, now_ns: int) -> Event:

@@ -33,6 +33,7 @@ __all__ = [
     "is_evicted",
     "preempted",
     "preemption_message",
+    "reason_with_cause",
     "reason_words",
     "stopped",
 ]
@@ -40,6 +41,7 @@ __all__ = [
 BY_PREEMPTION: Final = "Preempted"
 BY_NODE_FAILURES: Final = "NodeFailures"
 PENDING_EVALUATION: Final = "PendingEvaluation"
+DEACTIVATED: Final = "Deactivated"
 CLOSED: Final = "Closed"
 RETRY: Final = "Retry"
 UNKNOWN: Final = "UNKNOWN"
@@ -80,15 +82,18 @@ def preempted(workload: Workload, reason: str, message: str, now_ns: int) -> Wor
     return evicted(with_status(workload, status), BY_PREEMPTION, message, now_ns)
 
 
-def evicted(workload: Workload, reason: str, message: str, now_ns: int) -> Workload:
+def evicted(workload: Workload, reason: str, message: str, now_ns: int, cause: str = "") -> Workload:
     """The Workload told to stop: checks begin anew, gates close, clusters and nodes that were named are forgotten.
+
+    `cause` lies under the reason; that of a deactivation goes into the reason of the condition.
 
     Source: LC-801, LC-802.
     """
     status = writable_status(workload)
-    add_condition(workload, status, conditions.EVICTED, TRUE, reason, message, now_ns)
+    told = reason_with_cause(reason, cause)
+    add_condition(workload, status, conditions.EVICTED, TRUE, told, message, now_ns)
     if conditions.is_true(status.conditions, BLOCKED_ON_PREEMPTION_GATES):
-        add_condition(workload, status, BLOCKED_ON_PREEMPTION_GATES, FALSE, reason, message, now_ns)
+        add_condition(workload, status, BLOCKED_ON_PREEMPTION_GATES, FALSE, told, message, now_ns)
     now = timestamp(now_ns)
     checks = [_reset(check, now) for check in status.admission_checks or ()]
     gates = [
@@ -102,9 +107,17 @@ def evicted(workload: Workload, reason: str, message: str, now_ns: int) -> Workl
         cluster_name=None,
         nominated_cluster_names=None,
         unhealthy_nodes=None,
-        scheduling_stats=_counted(status, reason),
+        scheduling_stats=_counted(status, reason, cause),
     )
     return with_status(workload, status)
+
+
+def reason_with_cause(reason: str, cause: str) -> str:
+    """What the condition Evicted and the event carry: the cause of a deactivation stands in the reason.
+
+    Source: LC-801, LC-803.
+    """
+    return f"{reason}DueTo{cause}" if reason == DEACTIVATED and cause else reason
 
 
 def is_evicted(workload: Workload) -> bool:
@@ -160,13 +173,13 @@ def _reset(check: AdmissionCheckState, now: str) -> AdmissionCheckState:
     )
 
 
-def _counted(status: WorkloadStatus, reason: str) -> SchedulingStats:
-    """Statistics with one more eviction for this reason; those that a cause lies under are not written yet."""
+def _counted(status: WorkloadStatus, reason: str, cause: str) -> SchedulingStats:
+    """Statistics with one more eviction for this reason and cause."""
     before = status.scheduling_stats.evictions if status.scheduling_stats is not None else None
     evictions = list(before or ())
     for i, one in enumerate(evictions):
-        if one.reason == reason and not one.underlying_cause:
+        if (one.reason, one.underlying_cause) == (reason, cause):
             evictions[i] = msgspec.structs.replace(one, count=one.count + 1)
             return SchedulingStats(evictions=evictions)
-    evictions.append(WorkloadSchedulingStatsEviction(reason=reason, underlying_cause="", count=1))
+    evictions.append(WorkloadSchedulingStatsEviction(reason=reason, underlying_cause=cause, count=1))
     return SchedulingStats(evictions=evictions)

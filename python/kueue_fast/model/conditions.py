@@ -22,6 +22,8 @@ FINISHED: Final = "Finished"
 EVICTED: Final = "Evicted"
 PREEMPTED: Final = "Preempted"
 REQUEUED: Final = "Requeued"
+PODS_READY: Final = "PodsReady"
+DEACTIVATION_TARGET: Final = "DeactivationTarget"
 WAITING_FOR_REPLACEMENT_PODS: Final = "WaitingForReplacementPods"
 
 IS_GROUP_WORKLOAD = "kueue.x-k8s.io/is-group-workload"
@@ -84,6 +86,15 @@ def set_condition(conditions: list[Condition], condition: Condition, now: str) -
         return True
     conditions.append(msgspec.structs.replace(condition, last_transition_time=since))
     return True
+
+
+def remove_condition(conditions: list[Condition], type_: str) -> bool:
+    """Takes the condition of this type out of the list; returns whether there was one."""
+    for i, condition in enumerate(conditions):
+        if condition.type == type_:
+            del conditions[i]
+            return True
+    return False
 
 
 def cut_condition_message(message: str) -> str:

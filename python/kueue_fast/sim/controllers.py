@@ -1,4 +1,4 @@
-"""The controllers of the simulated cluster: each hears of changes, and writes what its pure function says.
+"""The controller of Jobs of the simulated cluster: it hears of changes, and writes what its pure function says.
 
 In order of registration, so also of hearing: the engine, the Workload controller, the job reconciler. Nothing
 is written into the engine by hand: what a cycle decides goes to the cluster, and comes to the engine from
@@ -14,31 +14,24 @@ import msgspec
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.core import PriorityClass
-from kueue_fast.api.kueue import (
-    AdmissionCheck,
-    AdmissionCheckStatus,
-    ClusterQueue,
-    LocalQueue,
-    ResourceFlavor,
-    Workload,
-    WorkloadPriorityClass,
-)
-from kueue_fast.api.meta import Condition, ObjectMeta
+from kueue_fast.api.kueue import ResourceFlavor, Workload, WorkloadPriorityClass
+from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.jobs import elastic, reconciler
 from kueue_fast.jobs.job import BatchJob
 from kueue_fast.jobs.settings import JobSettings
-from kueue_fast.lifecycle import checks
 from kueue_fast.lifecycle.elastic_gates import releasing_slice
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.slices import pod_counts
-from kueue_fast.lifecycle.status import Reasons, sync_admitted, timestamp, with_status, writable_status
-from kueue_fast.model import conditions
+from kueue_fast.sim.check_words import CheckWords
 from kueue_fast.sim.clock import VirtualClock
-from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads, owner_lives
+from kueue_fast.sim.housekeeping import Housekeeping
+from kueue_fast.sim.kind_actions import Actions
+from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads
+from kueue_fast.sim.prebuilt import Prebuilt
 from kueue_fast.sim.runner import PodRunner
 
-__all__ = ["SYSTEM_PRIORITY_CLASSES", "AdmissionCheckController", "JobController", "WorkloadController"]
+__all__ = ["SYSTEM_PRIORITY_CLASSES", "JobController"]
 
 # Classes that every cluster has.
 SYSTEM_PRIORITY_CLASSES: Final = (
@@ -46,89 +39,6 @@ SYSTEM_PRIORITY_CLASSES: Final = (
     PriorityClass(metadata=ObjectMeta(name="system-node-critical"), value=2_000_001_000),
 )
 BATCH_JOB: Final = BatchJob()
-
-
-class WorkloadController:
-    """Keeps the list of admission checks, and admits once all of them are ready. Source: LC-1501 steps 11 and 12.
-
-    An evicted Workload that no job of the cluster belongs to is stopped by the runner: on a real cluster whoever
-    made it would do so (LC-805).
-    """
-
-    def __init__(
-        self, cluster: MemoryCluster, clock: VirtualClock, reasons: Reasons, runner: PodRunner
-    ) -> None:
-        self._cluster = cluster
-        self._clock = clock
-        self._reasons = reasons
-        self._runner = runner
-        cluster.watch(Workload.KIND, self.on_workload)
-
-    def on_workload(self, event: WatchEvent) -> None:
-        """Write what is due; its own write comes back here."""
-        if event.change is Change.DELETED:
-            return
-        workload: Workload = event.object
-        known = workload.status.conditions if workload.status is not None else None
-        if conditions.is_true(known, conditions.FINISHED):
-            return
-        if (
-            conditions.is_true(known, conditions.EVICTED)
-            and conditions.is_true(known, conditions.QUOTA_RESERVED)
-            and not owner_lives(self._cluster, workload.metadata)
-        ):
-            self._runner.workload_stopping(workload)
-        cluster_queue = self._cluster_queue_of(workload)
-        if cluster_queue is not None:
-            required = checks.required_checks(cluster_queue, workload)
-            synced = checks.synced_checks(workload, required, self._clock.now)
-            if synced is not None:
-                self._cluster.update_status(synced)
-                return
-        if conditions.is_true(known, conditions.ADMITTED):
-            return
-        # Without a reservation there is nothing to bring in line, but for the gate that always wants a condition.
-        if self._reasons.granular or conditions.is_true(known, conditions.QUOTA_RESERVED):
-            changed = writable_status(workload)
-            if sync_admitted(workload, changed, self._clock.now, self._reasons):
-                self._cluster.update_status(with_status(workload, changed))
-
-    def _cluster_queue_of(self, workload: Workload) -> ClusterQueue | None:
-        local: LocalQueue | None = self._cluster.get(
-            LocalQueue.KIND, workload.metadata.namespace, workload.spec.queue_name or ""
-        )
-        if local is None or local.spec is None:
-            return None
-        found: ClusterQueue | None = self._cluster.get(
-            ClusterQueue.KIND, None, local.spec.cluster_queue or ""
-        )
-        return found
-
-
-class AdmissionCheckController:
-    """Stands in for the controllers of admission checks: a check whose manifest says nothing of it becomes active."""
-
-    def __init__(self, cluster: MemoryCluster, clock: VirtualClock) -> None:
-        self._cluster = cluster
-        self._clock = clock
-        cluster.watch(AdmissionCheck.KIND, self.on_check)
-
-    def on_check(self, event: WatchEvent) -> None:
-        """Write the condition Active where there is none."""
-        check: AdmissionCheck = event.object
-        status = check.status or AdmissionCheckStatus()
-        if event.change is not Change.ADDED or conditions.find(status.conditions, "Active") is not None:
-            return
-        active = Condition(
-            type="Active",
-            status="True",
-            reason="Active",
-            message="The admission check is active",
-            last_transition_time=timestamp(self._clock.now),
-            observed_generation=check.metadata.generation,
-        )
-        status = msgspec.structs.replace(status, conditions=[*(status.conditions or ()), active])
-        self._cluster.update_status(msgspec.structs.replace(check, status=status))
 
 
 class JobController:
@@ -142,10 +52,12 @@ class JobController:
         runner: PodRunner,
         record: Callable[[Event], None],
         ancestors: Ancestors,
+        housekeeping: Housekeeping,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._settings = settings
+        self._housekeeping = housekeeping
         self._runner = runner
         self._record = record
         self._ancestors = ancestors
@@ -155,6 +67,8 @@ class JobController:
         cluster.watch(PriorityClass.KIND, self.on_priority_class)
         cluster.watch(Job.KIND, self.on_job)
         cluster.watch(Workload.KIND, self.on_workload)
+        self._check_words = CheckWords(record)
+        self._prebuilt = Prebuilt(cluster, clock, self, Actions(cluster, record), self._again)
 
     @property
     def settings(self) -> JobSettings:
@@ -206,8 +120,15 @@ class JobController:
         self._reconcile(job.metadata)
 
     def on_workload(self, event: WatchEvent) -> None:
-        """A Workload changed: its job takes the next step."""
+        """A Workload changed: its job takes the next step. Of what has changed since, one hears later."""
+        if self._cluster.is_outdated(event.object):
+            return
         job = job_of(self._cluster, event.object)
+        if job is not None:
+            self._reconcile(job.metadata)
+
+    def _again(self, key: Any) -> None:
+        job: Job | None = self._cluster.get(*key)
         if job is not None:
             self._reconcile(job.metadata)
 
@@ -225,7 +146,15 @@ class JobController:
             except elastic.TooManySlicesError:
                 return  # The end of one of them brings the job back.
         else:
-            action = reconciler.reconcile(job, BATCH_JOB, next(iter(workloads), None), self, self._clock.now)
+            workload, written = self._prebuilt.find(job, BATCH_JOB)
+            if written:
+                return
+            action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
+            if action is None:
+                self._check_words.tell(job, BATCH_JOB, workload, self._clock.now)
+            later = reconciler.next_look(workload, self._settings, self._clock.now)
+            if action is None and later is not None:
+                self._housekeeping.schedule(later, self._again, (job.KIND, metadata.namespace, metadata.name))
         match action:
             case None:
                 return
@@ -242,6 +171,9 @@ class JobController:
                 if changed.status != stored.status:
                     current: Any = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
                     self._cluster.update_status(msgspec.structs.replace(current, status=changed.status))
+            case reconciler.DeleteJob(gone, deleted):
+                self._cluster.delete(gone.KIND, gone.metadata.namespace, gone.metadata.name)
+                self._record(deleted)
             case reconciler.UpdateWorkload(changed, event):
                 self._record_if(event)
                 self._cluster.update(changed)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import msgspec
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.core import PriorityClass
-from kueue_fast.api.kueue import Workload, WorkloadPriorityClass
+from kueue_fast.api.kueue import WorkloadPriorityClass
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
 from kueue_fast.jobs.job import BatchJob, is_elastic
 from kueue_fast.jobs.settings import JobSettings
-from kueue_fast.jobs.workload import max_execution_time, priority_of, queue_name
+from kueue_fast.jobs.validation import prebuilt_name
+from kueue_fast.jobs.workload import priority_of, queue_name
 from kueue_fast.sim.arrivals import identity
 from kueue_fast.sim.controllers import SYSTEM_PRIORITY_CLASSES
 from kueue_fast.sim.kind_input import check_kind, refused
-from kueue_fast.sim.kinds import SERVING, is_played, registry_of
+from kueue_fast.sim.kinds import is_played, registry_of
+from kueue_fast.sim.lifecycle_facts import POD_LOSS, READY_AFTER
 from kueue_fast.sim.manifest import RESIZE, ErrorCollector, Manifest, describe
 from kueue_fast.sim.resizes import resized
 
 __all__ = ["check_jobs"]
-
-SECOND: Final = 1_000_000_000
 
 
 def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration: BatchJob) -> None:
@@ -45,13 +44,11 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
     for manifest in manifests:
         obj = manifest.object
         found: list[InputError] = []
-        if isinstance(obj, Workload):
-            found = overrun(manifest, obj.spec.maximum_execution_time_seconds)
-        elif isinstance(obj, Job):
+        if isinstance(obj, Job):
             found = [refused(wrong) for wrong in integration.validate(obj, settings)]
             found += unsupported(obj, settings, integration)
             found += wrong_resizes(obj, manifest, settings, integration)
-            found += overrun(manifest, max_execution_time(obj.metadata))
+            found += unready(manifest, elastic=is_elastic(obj.metadata) and settings.elastic_jobs)
             if queue_name(obj.metadata):
                 try:
                     pod_sets = integration.pod_sets(obj, settings)
@@ -63,8 +60,6 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
                     found.append(missing)
         elif is_played(obj):
             found = check_kind(manifest, registry, settings, (workload_classes, pod_classes))
-            if obj.KIND not in SERVING and queue_name(obj.metadata):
-                found += overrun(manifest, max_execution_time(obj.metadata))
         for error in found:
             errors.add(error.located(file=manifest.place, object=describe(obj)))
     errors.raise_if_any()
@@ -85,10 +80,13 @@ def unsupported(job: Job, settings: JobSettings, integration: BatchJob) -> list[
                 expected="it in integrations.frameworks of the configuration",
             )
         )
-    annotations = job.metadata.annotations or {}
-    labels = job.metadata.labels or {}
-    if labels.get(names.PREBUILT_WORKLOAD) or annotations.get(names.PREBUILT_WORKLOAD):
-        found.append(not_yet("prebuilt Workloads", names.PREBUILT_WORKLOAD))
+    if is_elastic(job.metadata) and settings.elastic_jobs and prebuilt_name(job.metadata, settings):
+        found.append(
+            InputError(
+                f"elastic Jobs with a Workload made beforehand ({names.PREBUILT_WORKLOAD}) "
+                "cannot be simulated yet"
+            )
+        )
     return found
 
 
@@ -121,19 +119,10 @@ def wrong_resizes(
     return list(found.values())
 
 
-def not_yet(what: str, name: str) -> InputError:
-    """Error for something that a later version will take."""
-    return InputError(f"{what} ({name}) cannot be simulated yet")
-
-
-def overrun(manifest: Manifest, limit: int | None) -> list[InputError]:
-    """A job that would be deactivated for running too long: that is not played yet."""
-    run_time = manifest.facts.run_time_ns
-    if limit is None or (run_time is not None and run_time <= limit * SECOND):
+def unready(manifest: Manifest, *, elastic: bool) -> list[InputError]:
+    """Pods of an elastic Job are ready when their slice was admitted: when it was is all that can be said of them."""
+    facts = manifest.facts.lifecycle
+    if not elastic or not (facts.ready_after or facts.pod_loss):
         return []
-    return [
-        InputError(
-            f"runs longer than its maximum execution time of {limit}s: deactivation cannot be simulated yet",
-            expected="a run time within the limit",
-        )
-    ]
+    name = READY_AFTER if facts.ready_after else POD_LOSS
+    return [InputError("has no meaning on an elastic Job", field=f'$.metadata.annotations["{name}"]')]

@@ -13,12 +13,13 @@ from kueue_fast.cluster.memory import ClusterError, MemoryCluster
 from kueue_fast.jobs.actions import DeletePod, DeleteWorkload, GroupAction, RecordEvent, UpdatePod
 from kueue_fast.jobs.reconciler import (
     CreateWorkload,
+    DeleteJob,
     UpdateJob,
     UpdateWorkload,
     UpdateWorkloadStatus,
-    without_finalizer,
 )
 from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.retention import without_finalizer
 
 __all__ = ["Actions"]
 
@@ -29,6 +30,10 @@ class Actions:
     def __init__(self, cluster: MemoryCluster, record: Callable[[Event], None]) -> None:
         self._cluster = cluster
         self._record = record
+
+    def record(self, event: Event) -> None:
+        """Keep an event that comes with no write."""
+        self._record(event)
 
     def carry_out(self, actions: Iterable[GroupAction]) -> bool:
         """Carry the actions out; False when an object was gone or had changed since: the rest is left then.
@@ -50,6 +55,9 @@ class Actions:
             case UpdateJob(job, event):
                 self._write(job)
                 self._tell(event)
+            case DeleteJob(job, event):
+                self._cluster.delete(job.KIND, job.metadata.namespace, job.metadata.name)
+                self._record(event)
             case UpdateWorkload(workload, event):
                 self._cluster.update(workload)
                 self._tell(event)

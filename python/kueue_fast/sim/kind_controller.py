@@ -16,12 +16,15 @@ from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.roles import Role
 from kueue_fast.jobs.validation import is_elastic
+from kueue_fast.sim.check_words import CheckWords
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads
 from kueue_fast.sim.kind_later import Later
 from kueue_fast.sim.kind_made_pods import MadePods, placed_pods
 from kueue_fast.sim.kind_runner import KindRunner
+from kueue_fast.sim.prebuilt import Prebuilt
 
 __all__ = ["KindController", "PlayedKind"]
 
@@ -50,6 +53,7 @@ class KindController:
         runner: KindRunner,
         actions: Actions,
         pods: MadePods,
+        housekeeping: Housekeeping,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
@@ -59,10 +63,13 @@ class KindController:
         self._runner = runner
         self._actions = actions
         self._pods = pods
+        self._housekeeping = housekeeping
         self._later = Later(clock, self._again)
         for kind, integration in integrations.items():
             cluster.watch(kind, partial(self.on_job, integration))
         cluster.watch(Workload.KIND, self.on_workload)
+        self._check_words = CheckWords(actions.record)
+        self._prebuilt = Prebuilt(cluster, clock, view, actions, self._again)
 
     def on_job(self, integration: PlayedKind, event: WatchEvent) -> None:
         """A job changed: play its run, then take the next step."""
@@ -114,7 +121,7 @@ class KindController:
 
     def _again(self, key: tuple[str, str, str]) -> None:
         job = self._cluster.get(*key)
-        if job is not None:
+        if job is not None and job.KIND in self._integrations:
             self._reconcile(job, self._integrations[job.KIND])
 
     def _reconcile(self, job: KubernetesObject, integration: Integration[Any]) -> None:
@@ -129,8 +136,15 @@ class KindController:
         elif elastic.is_elastic_job(current, integration, self._view):
             action = self._next_slice_step(current, integration)
         else:
-            workload = next(iter(own_workloads(self._cluster, current.metadata)), None)
+            workload, written = self._prebuilt.find(current, integration)
+            if written:
+                return
+            later = reconciler.next_look(workload, self._view.settings, self._clock.now)
+            if later is not None:
+                self._housekeeping.schedule(later, self._again, key)
             action = reconciler.reconcile(current, integration, workload, self._view, self._clock.now)
+            if action is None:
+                self._check_words.tell(current, integration, workload, self._clock.now)
         if action is not None and not self._actions.carry_out((action,)):
             self._later.ask(key)
 

@@ -12,7 +12,8 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.ray import RayCluster
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.jobs import names, pod_names
-from kueue_fast.jobs.defaults import defaulted
+from kueue_fast.jobs.ancestors import controller_of
+from kueue_fast.jobs.defaults import defaulted, in_default_priority_class
 from kueue_fast.jobs.deployment import Deployments
 from kueue_fast.jobs.leader_worker_set import LeaderWorkerSets
 from kueue_fast.jobs.pod import Pods
@@ -23,6 +24,7 @@ from kueue_fast.jobs.stateful_set import StatefulSets
 from kueue_fast.jobs.workload import queue_name
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.kind_autoscaler import Autoscaler
@@ -35,7 +37,7 @@ from kueue_fast.sim.kind_pod_jobs import PodJobs
 from kueue_fast.sim.kind_pod_runs import PodRuns
 from kueue_fast.sim.kind_ray import RayOperator
 from kueue_fast.sim.kind_runner import KindRunner
-from kueue_fast.sim.kind_serving import Around, has_default_queue
+from kueue_fast.sim.kind_serving import Around, has_default_class, has_default_queue
 from kueue_fast.sim.kind_stateful_set import StatefulSetController
 from kueue_fast.sim.kinds import PLAYED
 from kueue_fast.sim.manifest import Manifest, SimulationFacts
@@ -62,6 +64,7 @@ class KindControllers:
         manifest_of: Callable[[str, str, str], Manifest | None],
         facts: Callable[[str, str, str], SimulationFacts],
         record: Callable[[Event], None],
+        housekeeping: Housekeeping,
         *,
         wanted: bool,
     ) -> None:
@@ -73,20 +76,21 @@ class KindControllers:
         self._view = view
         self._manifest_of = manifest_of
         if wanted:
-            self._register(placements, facts, record)
+            self._register(placements, facts, record, housekeeping)
 
     def _register(
         self,
         placements: PlacementIndex,
         facts: Callable[[str, str, str], SimulationFacts],
         record: Callable[[Event], None],
+        housekeeping: Housekeeping,
     ) -> None:
         cluster, clock, view, ancestors = self._cluster, self._clock, self._view, self._ancestors
         actions = Actions(cluster, record)
         pods = MadePods(cluster)
         integrations = {each.KIND: found for each in PLAYED if (found := self._played(each)) is not None}
         runner = KindRunner(cluster, clock, facts)
-        KindController(cluster, clock, integrations, view, ancestors, runner, actions, pods)
+        KindController(cluster, clock, integrations, view, ancestors, runner, actions, pods, housekeeping)
         RayOperator(cluster, clock, pods, self._ray_cluster)
         Autoscaler(cluster, clock, facts)
         around = Around(cluster, clock, view, actions)
@@ -129,16 +133,22 @@ class KindControllers:
             case Deployments() | StatefulSets() | LeaderWorkerSets():
                 if queue and not queue_name(obj.metadata):
                     obj = _in_default_queue(obj)
+                if has_default_class(self._cluster):
+                    obj = in_default_priority_class(obj, settings)
                 stored: KubernetesObject = integration.default(obj, settings)
                 return stored
         if self._ancestors.has_one(obj.metadata):
             return obj  # type: ignore[no-any-return]
-        made: KubernetesObject = defaulted(obj, integration, settings, queue)
+        made: KubernetesObject = defaulted(
+            obj, integration, settings, queue, default_class_exists=has_default_class(self._cluster)
+        )
         return made
 
     def _stored_pod(self, pod: Pod, integration: Pods) -> Pod:
         if pod.status is None:
             pod = msgspec.structs.replace(pod, status=PodStatus(phase="Pending"))
+        if has_default_class(self._cluster) and controller_of(pod.metadata) is None:
+            pod = in_default_priority_class(pod, self._view.settings)
         by_parent = pod_names.SUSPENDING_PARENT in (pod.metadata.annotations or {})
         if self._registry.implicit(integration.framework) and not by_parent:
             return pod

@@ -17,7 +17,7 @@ from kueue_fast.jobs.pod_group import single_pod_set
 from kueue_fast.jobs.registry import Kind, Registry
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.stateful_set import replicas
-from kueue_fast.jobs.validation import prebuilt_name
+from kueue_fast.jobs.validation import is_elastic, prebuilt_name
 from kueue_fast.jobs.workload import is_managed, priority_of, queue_name
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.model.validation import FieldError, validate
@@ -74,8 +74,9 @@ def _validate(obj: Any, integration: Any, settings: JobSettings) -> list[InputEr
 
 def _not_played(obj: KubernetesObject, settings: JobSettings) -> list[InputError]:
     found = []
-    if prebuilt_name(obj.metadata, settings):
-        found.append(InputError(f"prebuilt Workloads ({names.PREBUILT_WORKLOAD}) cannot be simulated yet"))
+    if prebuilt_name(obj.metadata, settings) and is_elastic(obj.metadata, settings):
+        what = f"elastic {obj.KIND}s with a Workload made beforehand ({names.PREBUILT_WORKLOAD})"
+        found.append(InputError(f"{what} cannot be simulated yet"))
     return found
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.jobs.reconciler import without_finalizer
+from kueue_fast.lifecycle.retention import without_finalizer
 from kueue_fast.model import conditions
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_ancestors import owner_lives

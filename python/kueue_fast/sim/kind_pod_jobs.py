@@ -13,6 +13,7 @@ from kueue_fast.jobs.pod_group import PodGroup
 from kueue_fast.jobs.pod_group_workload import workload_name
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.registry import Registry
+from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_ancestors import workloads_of
@@ -41,6 +42,8 @@ class PodJobs:
         self._view = view
         self._actions = actions
         self._groups: dict[Key, dict[str, None]] = {}
+        # Pods alone that name a Workload made beforehand, by its namespace and name.
+        self._wanting: dict[tuple[str, str], dict[Key, None]] = {}
         self._later = Later(clock, self._run)
         cluster.watch(Pod.KIND, self.on_pod)
         cluster.watch(Workload.KIND, self.on_workload)
@@ -66,6 +69,8 @@ class PodJobs:
         """A Workload changed: its pods take the next step."""
         workload: Workload = event.object
         namespace = workload.metadata.namespace or ""
+        for key in self._wanting.get((namespace, workload.metadata.name), ()):
+            self._later.ask(key)
         group = namespace, workload.metadata.name, ""
         if group in self._groups:
             self._later.ask(group)
@@ -98,7 +103,12 @@ class PodJobs:
 
     def _workload(self, group: PodGroup) -> Workload | None:
         metadata = group.first.metadata
-        if group.is_group:
+        name = prebuilt_name(metadata, self._view.settings)
+        if name and not group.is_group:
+            self._wanting.setdefault((metadata.namespace or "", name), {})[
+                metadata.namespace or "", "", metadata.name
+            ] = None
+        if group.is_group or name:
             name = workload_name(group, self._view.settings)
             found: Workload | None = self._cluster.get(Workload.KIND, metadata.namespace, name)
             return found

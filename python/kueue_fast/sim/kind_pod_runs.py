@@ -15,12 +15,16 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import Condition
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.jobs import pod_names
-from kueue_fast.jobs.pod_facts import annotation, is_unretriable, phase
+from kueue_fast.jobs.pod_facts import annotation, is_ready, is_unretriable, phase
 from kueue_fast.lifecycle.pods import FAILED, SUCCEEDED, is_terminal, workload_of_pod
 from kueue_fast.lifecycle.status import timestamp
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.kind_serving import root_of
+from kueue_fast.sim.lifecycle_facts import LifecycleFacts
 from kueue_fast.sim.manifest import SimulationFacts
 from kueue_fast.sim.placement_index import PlacementIndex
+from kueue_fast.sim.readiness import Readiness
+from kueue_fast.sim.runner import later
 
 __all__ = ["PodRuns"]
 
@@ -50,6 +54,9 @@ class PodRuns:
         self._fresh = fresh
         self._ends: dict[Key, int | None] = {}
         self._stops: dict[Key, int] = {}
+        self._readiness = Readiness(clock)
+        # By the name of the first pod, which those that replace it share.
+        self._readying: dict[Key, Key] = {}
         # Of pods that replace others: the name of the first, and how many there were before.
         self._originals: dict[Key, tuple[str, int]] = {}
         cluster.watch(Pod.KIND, self.on_pod)
@@ -65,7 +72,7 @@ class PodRuns:
         elif pod.metadata.deletion_timestamp:
             self._stop(key, pod)
         elif phase(pod) == RUNNING:
-            self._begin(key)
+            self._begin(key, pod)
         elif not pod.spec.scheduling_gates and not self._is_placed(pod):
             self._set_phase(key, RUNNING)
 
@@ -76,12 +83,30 @@ class PodRuns:
         workload: Workload | None = self._cluster.get(Workload.KIND, pod.metadata.namespace, name)
         return workload is not None and bool(self._placements.of(workload))
 
-    def _begin(self, key: Key) -> None:
-        if key not in self._ends:
-            run_time = self._facts_of(key).run_time_ns
-            self._ends[key] = (
-                None if run_time is None else self._clock.schedule(self._clock.now + run_time, self._end, key)
-            )
+    def _begin(self, key: Key, pod: Pod) -> None:
+        if key in self._ends:
+            return
+        first = key[0], self._originals.get(key, (key[1], 0))[0]
+        self._readying[first] = key
+        delay = self._readiness.begin(first, self._lifecycle_of(key, pod), self._set_ready)
+        run_time = later(self._facts_of(key).run_time_ns, delay)
+        self._ends[key] = (
+            None if run_time is None else self._clock.schedule(self._clock.now + run_time, self._end, key)
+        )
+        if delay == 0:
+            self._set_ready(first, True)
+
+    def _lifecycle_of(self, key: Key, pod: Pod) -> LifecycleFacts:
+        """What its manifest says, or that of the object which serves by it."""
+        root = root_of(self._cluster, pod)
+        if root is pod:
+            return self._facts_of(key).lifecycle
+        return self._facts(root.KIND, root.metadata.namespace or "", root.metadata.name).lifecycle
+
+    def _set_ready(self, first: Key, ready: bool) -> None:
+        pod: Pod | None = self._cluster.get(Pod.KIND, *self._readying[first])
+        if pod is not None and not is_terminal(pod) and is_ready(pod) != ready:
+            self._write(pod, RUNNING, ready)
 
     def _stop(self, key: Key, pod: Pod) -> None:
         if key not in self._stops:
@@ -89,6 +114,7 @@ class PodRuns:
             self._stops[key] = self._clock.schedule(self._clock.now + grace, self._halt, key)
 
     def _forget(self, key: Key) -> None:
+        self._readiness.end((key[0], self._originals.get(key, (key[1], 0))[0]))
         for entry in (self._ends.pop(key, None), self._stops.pop(key, None)):
             if entry is not None:
                 self._clock.cancel(entry)
@@ -120,14 +146,16 @@ class PodRuns:
 
     def _set_phase(self, key: Any, value: str) -> None:
         pod: Pod | None = self._cluster.get(Pod.KIND, *key)
-        if pod is None or is_terminal(pod):
-            return
-        ready = Condition(
+        if pod is not None and not is_terminal(pod):
+            self._write(pod, value, False)
+
+    def _write(self, pod: Pod, value: str, ready: bool) -> None:
+        condition = Condition(
             type="Ready",
-            status="True" if value == RUNNING else "False",
+            status="True" if ready else "False",
             last_transition_time=timestamp(self._clock.now),
         )
         status = pod.status or PodStatus()
-        kept = [each for each in status.conditions or () if each.type != ready.type]
-        status = msgspec.structs.replace(status, phase=value, conditions=[*kept, ready])
+        kept = [each for each in status.conditions or () if each.type != condition.type]
+        status = msgspec.structs.replace(status, phase=value, conditions=[*kept, condition])
         self._cluster.update_status(msgspec.structs.replace(pod, status=status))

@@ -18,7 +18,7 @@ from kueue_fast.sim import kind_status
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kinds import SERVING
 from kueue_fast.sim.manifest import SimulationFacts, run_time_of
-from kueue_fast.sim.runner import PodRunner
+from kueue_fast.sim.runner import PodRunner, later
 
 __all__ = ["KindRunner", "replicated_run_times"]
 
@@ -38,22 +38,32 @@ class KindRunner(PodRunner):
     def started(self, job: KubernetesObject, roles: list[Role]) -> None:
         """A job was released: its pods run from now on."""
         now = self._clock.now
-        self._cluster.update_status(kind_status.running(job, roles, now))
         facts = self._facts(job.KIND, job.metadata.namespace or "", job.metadata.name)
-        if job.KIND in SERVING:
+        uid = job.metadata.uid or ""
+        delay = self._readiness.begin(uid, facts.lifecycle, self._ready)
+        running = kind_status.running(job, roles, now)
+        self._cluster.update_status(
+            running if delay == 0 else kind_status.with_readiness(running, False, now)
+        )
+        if job.KIND in SERVING or delay is None:
             self._begin(job, None, self._succeeded)
             return
         parts = replicated_run_times(job)
         run_time = facts.run_time_ns
         if run_time is None and parts and None not in parts.values():
             run_time = max(filter(None, parts.values()), default=0)
-        self._begin(job, run_time, self._failed if facts.fails else self._succeeded)
-        uid = job.metadata.uid or ""
+        self._begin(job, later(run_time, delay), self._failed if facts.fails else self._succeeded)
         self._parts[uid] = [
-            self._clock.schedule(now + time, partial(self._partly, name), uid)
+            self._clock.schedule(now + delay + time, partial(self._partly, name), uid)
             for name, time in parts.items()
             if time is not None and (run_time is None or time < run_time)
         ]
+
+    def _ready(self, uid: str, ready: bool) -> None:
+        """All pods of a job are ready, or one was lost."""
+        job: Any = self._cluster.by_uid(uid)
+        if job is not None:
+            self._cluster.update_status(kind_status.with_readiness(job, ready, self._clock.now))
 
     def stopping(self, job: KubernetesObject) -> None:
         """A job was suspended: its pods go on until its grace period is over."""

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Final, NamedTuple
 import msgspec
 
 from kueue_fast.api.core import Pod
-from kueue_fast.api.kueue import LocalQueue, Workload
+from kueue_fast.api.kueue import LocalQueue, Workload, WorkloadPriorityClass
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.memory import MemoryCluster, WatchEvent
 from kueue_fast.jobs import names, pod_names
 from kueue_fast.jobs.ancestors import controller_of
+from kueue_fast.jobs.defaults import DEFAULT_PRIORITY_CLASS
 from kueue_fast.jobs.pod import Pods
 from kueue_fast.jobs.pod_facts import annotation
 from kueue_fast.jobs.reconciler import View
@@ -110,6 +111,11 @@ class ServingController(ABC):
 def has_default_queue(cluster: MemoryCluster, namespace: str | None) -> bool:
     """Whether jobs of the namespace that name no queue get one."""
     return cluster.get(LocalQueue.KIND, namespace, names.DEFAULT_LOCAL_QUEUE) is not None
+
+
+def has_default_class(cluster: MemoryCluster) -> bool:
+    """Whether jobs that name no WorkloadPriorityClass can get one. Source: JS-048."""
+    return cluster.get(WorkloadPriorityClass.KIND, None, DEFAULT_PRIORITY_CLASS) is not None
 
 
 def root_of(cluster: MemoryCluster, obj: Any) -> Any:

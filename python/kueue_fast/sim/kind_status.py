@@ -30,7 +30,7 @@ from kueue_fast.jobs.roles import Role
 from kueue_fast.lifecycle.status import timestamp
 from kueue_fast.sim.kind_pod_template import suffix
 
-__all__ = ["ended", "halted", "partly_done", "running"]
+__all__ = ["ended", "halted", "partly_done", "running", "with_readiness"]
 
 FAILED_WORDS: Final = "The simulated run failed"
 DONE_WORDS: Final = "The simulated run is over"
@@ -94,6 +94,37 @@ def running(job: KubernetesObject, roles: Sequence[Role], now_ns: int) -> Any:
         case AppWrapper():
             deployed = _conditions(job, now_ns, QuotaReserved=True, ResourcesDeployed=True, PodsReady=True)
             return _with(job, AppWrapperStatus(), phase="Running", conditions=deployed)
+    raise TypeError(f"no kind that is played: {job.KIND}")
+
+
+def with_readiness(job: KubernetesObject, ready: bool, now_ns: int) -> Any:
+    """A job that runs, with all of its pods ready, or not."""
+    match job:
+        case JobSet():
+            known = [_ready(each, ready) for each in (job.status and job.status.replicated_jobs_status) or ()]
+            return _with(job, JobSetStatus(), replicated_jobs_status=known)
+        case TrainJob():
+            status = [_ready(each, ready) for each in (job.status and job.status.jobs_status) or ()]
+            return _with(job, TrainJobStatus(), jobs_status=status)
+        case TrainingJob():
+            return _with(job, TrainingJobStatus(), conditions=_conditions(job, now_ns, Running=ready))
+        case RayCluster():
+            return _with(job, RayClusterStatus(), state=READY if ready else "")
+        case RayJob():
+            return _with(
+                job,
+                RayJobStatus(),
+                job_status="RUNNING" if ready else None,
+                job_deployment_status="Running" if ready else "Initializing",
+                ray_cluster_status=RayClusterStatus(state=READY) if ready else None,
+            )
+        case RayService():
+            return _with(job, RayServiceStatuses(), conditions=_conditions(job, now_ns, Ready=ready))
+        case SparkApplication():
+            state = ApplicationState(state="RUNNING" if ready else "SUBMITTED")
+            return _with(job, SparkApplicationStatus(), application_state=state)
+        case AppWrapper():
+            return _with(job, AppWrapperStatus(), conditions=_conditions(job, now_ns, PodsReady=ready))
     raise TypeError(f"no kind that is played: {job.KIND}")
 
 
@@ -183,6 +214,10 @@ def _inactive(job: JobSet | TrainJob, *, succeeded: bool = False) -> Any:
         return _with(job, JobSetStatus(), replicated_jobs_status=settled)
     known = (job.status.jobs_status if job.status is not None else None) or ()
     return _with(job, TrainJobStatus(), jobs_status=[_settled(each, succeeded=succeeded) for each in known])
+
+
+def _ready(status: Any, ready: bool) -> Any:
+    return msgspec.structs.replace(status, ready=status.active if ready else 0)
 
 
 def _settled(status: Any, *, succeeded: bool) -> Any:

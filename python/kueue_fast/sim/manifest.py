@@ -5,14 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kueue_fast.api.configuration import parse_duration
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.errors import InputError
-from kueue_fast.model import times
 from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.validation import FieldError
+from kueue_fast.sim.lifecycle_facts import (
+    ACTIVE,
+    ANSWERS,
+    NO_LIFECYCLE,
+    POD_LOSS,
+    POD_SET_UPDATES,
+    READY_AFTER,
+    STOP_POLICY,
+    LifecycleFacts,
+    Moment,
+    WrongValue,
+    duration,
+    moment,
+    read_lifecycle,
+)
 from kueue_fast.sim.yaml_scalars import shortened
 
 __all__ = [
@@ -58,7 +72,6 @@ RESIZE: Final = PREFIX + "resize"
 REPLICAS: Final = PREFIX + "replicas"
 """When a kind that serves is scaled, and to what: `10m=4,30m=2`, times as for the arrival."""
 
-_DURATION: Final = "a duration such as 90s, 5m or 1h30m"
 _STOPPABLE: Final = (
     "Job",
     "Workload",
@@ -90,18 +103,17 @@ _KINDS: Final[dict[str, tuple[str, ...]]] = {
     RECOVERS_AT: ("Node",),
     RESIZE: ("Job", *_RAY),
 }
+# Those of the lifecycle, and on what.
+_LIFECYCLE: Final[dict[str, tuple[str, ...]]] = {
+    READY_AFTER: (*_STOPPABLE, *_SCALABLE),
+    POD_LOSS: (*_STOPPABLE, *_SCALABLE),
+    ACTIVE: (*_STOPPABLE, *_SCALABLE, "AdmissionCheck"),
+    STOP_POLICY: ("ClusterQueue", "LocalQueue"),
+    ANSWERS: (*_STOPPABLE, *_SCALABLE, "AdmissionCheck"),
+    POD_SET_UPDATES: ("AdmissionCheck",),
+}
+_KINDS.update(_LIFECYCLE)
 MOST_ERRORS: Final = 20
-
-
-class Moment(NamedTuple):
-    """A time in ns: after the start of the simulation, or since 1970."""
-
-    ns: int
-    absolute: bool
-
-    def at(self, start_ns: int) -> int:
-        """The time in ns since 1970 in a simulation that starts at `start_ns`."""
-        return self.ns if self.absolute else start_ns + self.ns
 
 
 class Resize(NamedTuple):
@@ -131,6 +143,7 @@ class SimulationFacts:
     resizes: tuple[tuple[Moment, int], ...] = ()
     workers_at: tuple[Resize, ...] = ()
     replicas_at: tuple[tuple[Moment, int], ...] = ()
+    lifecycle: LifecycleFacts = NO_LIFECYCLE
 
 
 NO_FACTS: Final = SimulationFacts()
@@ -169,22 +182,26 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
     named = {name: value for name, value in (annotations or {}).items() if name.startswith(PREFIX)}
     if not named:
         return NO_FACTS, []
-    facts: dict[str, int | bool | tuple[object, ...] | None] = {}
+    facts: dict[str, Any] = {}
+    lifecycle: dict[str, Any] = {}
     errors = []
     for name, value in named.items():
         try:
             if name == ARRIVAL:
                 facts.update(_arrival(value))
             elif name not in _KINDS:
-                known = f"{', '.join((ARRIVAL, *list(_KINDS)[:-1]))} or {RESIZE}"
-                raise _Wrong("is not an annotation of the simulator", known)
+                names = [ARRIVAL, *_KINDS]
+                known = f"{', '.join(names[:-1])} or {names[-1]}"
+                raise WrongValue("is not an annotation of the simulator", known)
             elif kind not in _KINDS[name]:
-                raise _Wrong(f"has no meaning on a {kind}", "it on a " + " or a ".join(_KINDS[name]))
+                raise WrongValue(f"has no meaning on a {kind}", "it on a " + " or a ".join(_KINDS[name]))
+            elif name in _LIFECYCLE:
+                lifecycle.update(read_lifecycle(name, value))
             elif name == RUN_TIME:
-                facts["run_time_ns"] = _duration(value, _DURATION)
+                facts["run_time_ns"] = duration(value)
             elif name in (FAILS_AT, RECOVERS_AT):
                 field_name = "fails_at" if name == FAILS_AT else "recovers_at"
-                facts[field_name] = tuple(_moment(part.strip()) for part in value.split(","))
+                facts[field_name] = tuple(moment(part.strip()) for part in value.split(","))
             elif name == RESIZE and kind in _RAY:
                 facts["workers_at"] = tuple(_workers(part.strip()) for part in value.split(","))
             elif name == RESIZE:
@@ -192,15 +209,17 @@ def read_facts(kind: str, annotations: Mapping[str, str] | None) -> tuple[Simula
             elif name == REPLICAS:
                 facts["replicas_at"] = tuple(_step(part.strip()) for part in value.split(","))
             elif name == GRACE_PERIOD:
-                facts["grace_period_ns"] = _duration(value, _DURATION)
+                facts["grace_period_ns"] = duration(value)
             elif value not in ("true", "false"):
-                raise _Wrong(f"is {value!r}", '"true" or "false"')
+                raise WrongValue(f"is {value!r}", '"true" or "false"')
             else:
                 facts["fails"] = value == "true"
-        except _Wrong as wrong:
+        except WrongValue as wrong:
             field_path = f'$.metadata.annotations["{name}"]'
             errors.append(InputError(wrong.message, field=field_path, expected=wrong.expected))
-    return SimulationFacts(**facts), errors  # type: ignore[arg-type]
+    if lifecycle:
+        facts["lifecycle"] = LifecycleFacts(**lifecycle)
+    return SimulationFacts(**facts), errors
 
 
 def run_time_of(annotations: Mapping[str, str] | None) -> int | None:
@@ -214,33 +233,14 @@ def run_time_of(annotations: Mapping[str, str] | None) -> int | None:
         return None
 
 
-class _Wrong(Exception):
-    """An annotation's value that cannot be used."""
-
-    def __init__(self, message: str, expected: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.expected = expected
-
-
-def _duration(text: str, expected: str) -> int:
-    try:
-        duration = parse_duration(text)
-    except ValueError:
-        raise _Wrong(f"is {text[:60]!r}", expected) from None
-    if duration < 0:
-        raise _Wrong(f"is {text[:60]!r}", expected + ", not negative")
-    return duration
-
-
 def _resize(text: str) -> tuple[Moment, int]:
     time, sign, count = text.rpartition("=")
     pods = parse_int32(count.strip())
     if not sign or pods is None or pods < 0:
-        raise _Wrong(
+        raise WrongValue(
             f"is {text[:60]!r}", "a time and a parallelism, such as 10m=8, with commas between several"
         )
-    return _moment(time.strip()), pods
+    return moment(time.strip()), pods
 
 
 def _workers(text: str) -> Resize:
@@ -248,35 +248,25 @@ def _workers(text: str) -> Resize:
     group, _, number = size.rpartition(":")
     count = parse_int32(number.strip())
     if not sign or count is None or count < 0:
-        raise _Wrong(
+        raise WrongValue(
             f"is {text[:60]!r}",
             "a time and replicas such as 10m=8 or, with the name of a worker group, 10m=gpu:8; commas between several",
         )
-    return Resize(_moment(time.strip()), count, group.strip())
+    return Resize(moment(time.strip()), count, group.strip())
 
 
 def _arrival(text: str) -> dict[str, int]:
-    moment = _moment(text)
-    return {"arrival_time_ns" if moment.absolute else "arrival_ns": moment.ns}
+    when = moment(text)
+    return {"arrival_time_ns" if when.absolute else "arrival_ns": when.ns}
 
 
 def _step(text: str) -> tuple[Moment, int]:
     when, separator, count = text.rpartition("=")
     if not separator or not count.isascii() or not count.isdigit() or len(count) > 6:
-        raise _Wrong(
+        raise WrongValue(
             f"is {text[:60]!r}", "a time and a number of replicas such as 10m=4, with commas between them"
         )
-    return _moment(when), int(count)
-
-
-def _moment(text: str) -> Moment:
-    # A time starts with its year, and no duration has a colon in it.
-    if ":" in text:
-        try:
-            return Moment(times.parse(text), True)
-        except (ValueError, InputError):
-            raise _Wrong(f"is {text[:60]!r}", "a time such as 2026-01-01T00:05:00Z") from None
-    return Moment(_duration(text, _DURATION + " after the start, or a time (RFC 3339)"), False)
+    return moment(when), int(count)
 
 
 def problem_words(problem: FieldError) -> str:

@@ -83,6 +83,11 @@ class WorkloadObserver:
         if event.change is Change.ADDED:
             recorder.arrived(new_row(workload, now))
         row = recorder.rows[key]
+        if row.owner_kind is None and workload.metadata.owner_references:
+            # A job came to own a Workload that was made beforehand.
+            owner = owner_shown(workload.metadata)
+            if owner is not None:
+                row.owner_kind, row.owner_name = owner.kind, owner.name
         if row.slice is not None and row.slice.sizes[-1][1] != pods_of(workload):
             self._resized(key, row, workload)
         state = conditions.workload_status(workload)
@@ -98,6 +103,9 @@ class WorkloadObserver:
             if row.state is State.PENDING:
                 self._reserved(key, row, workload)
             row.evicting = eviction.eviction_of(workload) is not None
+            if not conditions.is_active(workload) and recorder.holding.get(key):
+                # Its quota is free at once, while its pods still stop (LC-1505).
+                recorder.resized(key, {}, now)
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)
             if event.old is not None and reclaimed_of(event.old) != reclaimed_of(workload):

@@ -41,6 +41,7 @@ NOT_TRIED: Final = "no scheduling cycle has looked at it yet"
 PUT_OFF: Final = "it was requeued after an eviction, and its time to queue again has not come"
 LIKE_ANOTHER: Final = "a workload of its queue that asks for the same did not fit"
 MOST_NAMES: Final = 5
+WAITING_FOR_PODS: Final = ("Waiting", "WaitingForPodsReady")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,10 @@ def explain_waiting(
         otherwise = LIKE_ANOTHER if row.key in parked else NOT_TRIED
         if not conditions.backoff_over(workload, run.end_ns):
             otherwise = PUT_OFF
+        before = workload.status.conditions if workload.status is not None else None
+        reserved = conditions.find(before, conditions.QUOTA_RESERVED)
+        if reserved is not None and reserved.reason in WAITING_FOR_PODS:
+            otherwise = reserved.message
         row.waiting_message = message or otherwise
         if message:
             changed = admission.pending(workload, message, run.end_ns, reasons=run.reasons)

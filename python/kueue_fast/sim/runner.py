@@ -2,7 +2,7 @@
 
 The embedded cluster has no kubelet and no Job controller. A Job that was released counts its pods as running
 and ready at once and ends after its run time; a Workload without a job is admitted, runs, and ends itself. What
-has no run time runs for ever.
+has no run time runs for ever. Pods that take time to be ready run from then on.
 
 What is told to stop goes on for its grace period. If its run ends before, it has ended; else its pods are gone
 then, and the next start runs for the whole time again.
@@ -20,10 +20,11 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import Condition, KubernetesObject
 from kueue_fast.cluster.memory import MemoryCluster
 from kueue_fast.jobs.job import or_one, pods_count
-from kueue_fast.lifecycle import eviction, finish
+from kueue_fast.lifecycle import eviction, finish, pods_ready
 from kueue_fast.lifecycle.status import Reasons, timestamp
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.manifest import SimulationFacts
+from kueue_fast.sim.readiness import Readiness
 
 __all__ = ["PodRunner"]
 
@@ -41,11 +42,16 @@ class PodRunner:
         clock: VirtualClock,
         facts: Callable[[str, str, str], SimulationFacts],
         reasons: Reasons = Reasons(),
+        *,
+        tells_readiness: bool = False,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._facts = facts
         self._reasons = reasons
+        # Whether Workloads without a job say that their pods are ready, as their own controller would have them say.
+        self._tells_readiness = tells_readiness
+        self._readiness = Readiness(clock)
         # Entries of the clock by uid: the end of what runs (None: it runs for ever), and the stop of what was told to.
         self._ends: dict[str, int | None] = {}
         self._stops: dict[str, int] = {}
@@ -55,16 +61,28 @@ class PodRunner:
         namespace = job.metadata.namespace or ""
         facts = self._facts(job.KIND, namespace, job.metadata.name)
         count = pods_count(job.spec)
+        delay = self._readiness.begin(job.metadata.uid or "", facts.lifecycle, self._job_ready)
         status = msgspec.structs.replace(
-            job.status or JobStatus(), start_time=timestamp(self._clock.now), active=count, ready=count
+            job.status or JobStatus(),
+            start_time=timestamp(self._clock.now),
+            active=count,
+            ready=count if delay == 0 else 0,
         )
         self._cluster.update_status(msgspec.structs.replace(job, status=status))
         deadline = job.spec.active_deadline_seconds
-        run_time = facts.run_time_ns
+        run_time = later(facts.run_time_ns, delay)
         if deadline is not None and (run_time is None or run_time > deadline * SECOND):
             self._begin(job, deadline * SECOND, self._job_overdue)
         else:
             self._begin(job, run_time, self._job_failed if facts.fails else self._job_completed)
+
+    def _job_ready(self, uid: str, ready: bool) -> None:
+        """All pods of a Job are ready, or one was lost."""
+        job: Job | None = self._cluster.by_uid(uid)
+        if job is not None and job.status is not None:
+            count = pods_count(job.spec)
+            status = msgspec.structs.replace(job.status, ready=count if ready else max(count - 1, 0))
+            self._cluster.update_status(msgspec.structs.replace(job, status=status))
 
     def job_pods(self, job: Job, granted: int) -> bool:
         """An elastic Job runs: so many of its pods may go to nodes; those beyond are there, and held by their gates.
@@ -84,7 +102,18 @@ class PodRunner:
         """A Workload without a job was admitted: it runs from now on."""
         facts = self._facts(workload.KIND, workload.metadata.namespace or "", workload.metadata.name)
         action = self._workload_failed if facts.fails else self._workload_succeeded
-        self._begin(workload, facts.run_time_ns, action)
+        uid = workload.metadata.uid or ""
+        delay = self._readiness.begin(uid, facts.lifecycle, self._workload_ready)
+        self._begin(workload, later(facts.run_time_ns, delay), action)
+        if delay == 0:
+            self._workload_ready(uid, True)
+
+    def _workload_ready(self, uid: str, ready: bool) -> None:
+        workload: Workload | None = self._cluster.by_uid(uid)
+        if workload is not None and self._tells_readiness:
+            changed = pods_ready.ready_condition(workload, ready, self._clock.now)
+            if changed is not None:
+                self._cluster.update_status(changed)
 
     def job_stopping(self, job: Job) -> None:
         """A Job was suspended: its pods go on until its grace period is over."""
@@ -96,13 +125,17 @@ class PodRunner:
 
     def stopped(self, uid: str) -> None:
         """An object ended or was deleted: the end of its present run will not come."""
+        self._readiness.end(uid)
+        self._cancel(uid)
+
+    def _cancel(self, uid: str) -> None:
         for entry in (self._ends.pop(uid, None), self._stops.pop(uid, None)):
             if entry is not None:
                 self._clock.cancel(entry)
 
     def _begin(self, obj: KubernetesObject, run_time: int | None, action: Callable[[str], None]) -> None:
         uid = obj.metadata.uid or ""
-        self.stopped(uid)
+        self._cancel(uid)
         self._ends[uid] = (
             None if run_time is None else self._clock.schedule(self._clock.now + run_time, action, uid)
         )
@@ -132,7 +165,10 @@ class PodRunner:
     def _workload_stopped(self, uid: str) -> None:
         workload: Workload | None = self._over(uid)
         if workload is not None and not finish.is_finished(workload):
-            self._cluster.update_status(eviction.stopped(workload, self._clock.now, self._reasons))
+            free = eviction.stopped(workload, self._clock.now, self._reasons)
+            if self._tells_readiness:
+                free = pods_ready.ready_condition(free, False, self._clock.now) or free
+            self._cluster.update_status(free)
 
     def _job_completed(self, uid: str) -> None:
         job: Job | None = self._over(uid)
@@ -189,3 +225,8 @@ class PodRunner:
         done = None if workload is None else finish.finished(workload, reason, message, self._clock.now)
         if done is not None:
             self._cluster.update_status(done)
+
+
+def later(run_time: int | None, delay: int | None) -> int | None:
+    """A run time in ns that begins after a delay; None: it does not end, or does not begin."""
+    return None if run_time is None or delay is None else run_time + delay

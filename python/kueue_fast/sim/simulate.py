@@ -22,27 +22,24 @@ from kueue_fast.api.core import Namespace, Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
-from kueue_fast.engine import Admission, Cycle, Engine, Requeued
-from kueue_fast.engine.decisions import Replacement
+from kueue_fast.engine import Cycle, Engine, Requeued
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.defaults import defaulted
-from kueue_fast.lifecycle import admission, events, slices
-from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle import events
+from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model.features import FeatureGates
+from kueue_fast.sim.admission_checks import AdmissionCheckController
+from kueue_fast.sim.admitter import Admitter
 from kueue_fast.sim.arrivals import creation_rank, identity, missing_namespaces, named_namespace, start_time
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.cluster_queues import ClusterQueueController, as_scheduled, with_finalizer
-from kueue_fast.sim.controllers import (
-    BATCH_JOB,
-    SYSTEM_PRIORITY_CLASSES,
-    AdmissionCheckController,
-    JobController,
-    WorkloadController,
-)
+from kueue_fast.sim.controllers import BATCH_JOB, SYSTEM_PRIORITY_CLASSES, JobController
+from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.input import check_jobs
 from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.kind_controllers import KindControllers
+from kueue_fast.sim.kind_serving import has_default_class
 from kueue_fast.sim.kinds import OUTSIDE_THE_ENGINE, is_played, registry_of, settings_of
 from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
@@ -56,6 +53,8 @@ from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.resizes import schedule_resizes
 from kueue_fast.sim.result import SimulationResult
 from kueue_fast.sim.runner import PodRunner
+from kueue_fast.sim.user_changes import schedule_changes_of_users
+from kueue_fast.sim.workload_controller import WorkloadController
 
 __all__ = ["Simulation", "simulate"]
 
@@ -95,23 +94,55 @@ class Simulation:
         self.cluster = MemoryCluster(lambda: self.clock.now)
         self.recorder = Recorder(start, keep_events=options.events, keep_history=options.history)
         self._reasons = Reasons.read(self._gates)
-        self._by_hostname_prefix = self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix")
         try:
             self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
         except Unsupported as error:
             raise InputError(str(error), object="Configuration") from error
-        self._runner = PodRunner(self.cluster, self.clock, self._facts, self._reasons)
+        lifecycle = LifecycleSettings.read(options.configuration, self._gates)
+        self._runner = PodRunner(
+            self.cluster,
+            self.clock,
+            self._facts,
+            self._reasons,
+            tells_readiness=lifecycle.pods_ready is not None,
+        )
+        self._housekeeping = Housekeeping()
         self.cluster.watch(None, self._feed_engine)
-        AdmissionCheckController(self.cluster, self.clock)
+        AdmissionCheckController(self.cluster, self.clock, self._facts)
         self.observer = WorkloadObserver(self.cluster, self.clock, self.recorder, self._runner)
         self._preemptions = Preemptions(
             self.cluster, self.clock, self.recorder, priority_boost=self._gates.enabled("PriorityBoost")
         )
-        ClusterQueueController(self.cluster, self.clock, self.recorder, self._reasons)
-        WorkloadController(self.cluster, self.clock, self._reasons, self._runner)
+        ClusterQueueController(self.cluster, self.recorder)
+        workloads = WorkloadController(
+            self.cluster,
+            self.clock,
+            lifecycle,
+            self._runner,
+            self.recorder,
+            self.engine.is_active,
+            self._housekeeping,
+        )
+        self._admitter = Admitter(
+            self.cluster,
+            self.clock,
+            self.engine,
+            self.observer,
+            self.recorder,
+            workloads,
+            by_hostname_prefix=self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix"),
+        )
         registry = registry_of(settings, self.cluster.get)
         ancestors = Ancestors(self.cluster, registry, settings)
-        jobs = JobController(self.cluster, self.clock, settings, self._runner, self.recorder.event, ancestors)
+        jobs = JobController(
+            self.cluster,
+            self.clock,
+            settings,
+            self._runner,
+            self.recorder.event,
+            ancestors,
+            self._housekeeping,
+        )
         self._pods = PlacedPods(
             self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
         )
@@ -125,6 +156,7 @@ class Simulation:
             lambda *key: self._by_key.get(key),
             self._facts,
             self.recorder.event,
+            self._housekeeping,
             wanted=any(each.object.KIND != Job.KIND and is_played(each.object) for each in manifests),
         )
         self.cycles = 0
@@ -179,14 +211,16 @@ class Simulation:
         due = [time for time in times_due if time is not None]
         if not due:
             return None
-        sampled = self.engine.next_sample()
-        return max(min(due) if sampled is None else min(*due, sampled), self.clock.now)
+        # Neither keeps a run going.
+        aside = (self.engine.next_sample(), self._housekeeping.next_time())
+        return max(min(*due, *(time for time in aside if time is not None), due[0]), self.clock.now)
 
     def _instant(self) -> None:
         """All that happens at one point in time."""
         now = self.clock.now
         if self.clock.run_due():
             self._last_activity = now
+        self._housekeeping.run_due(now)
         sample(self.cluster, self.engine, now)
         flush = self.engine.next_flush()
         if flush is not None and flush <= now:
@@ -201,7 +235,7 @@ class Simulation:
         most_tries = MOST_TRIES + len(self.recorder.rows)
         # Since the last decision: who came back how, and from the second time on with which words.
         seen: dict[tuple[tuple[str, str], ...], set[tuple[str, ...]]] = {}
-        while self.engine.has_heads(now):
+        while self._admitter.ready() and self.engine.has_heads(now):
             cycle = self._cycle(now)
             told_to_stop = len(cycle.preempted) + len(cycle.evicted)
             placed = bool(cycle.admitted or cycle.moved)
@@ -238,15 +272,9 @@ class Simulation:
             raise InputError(str(error)) from error
         self.cycles += 1
         self._preemptions.note_victims(self.engine, cycle)
-        # Whoever hears that a slice was admitted finds the one before it finished.
-        with self.cluster.together():
-            for decision in cycle.admitted:
-                self._admit(decision)
-            ended = [event for each in cycle.replaced if (event := self._replace(each)) is not None]
-        for event in ended:
-            self.recorder.event(event)
+        self._admitter.take(cycle)
         for decision in cycle.moved:
-            self._write(decision)
+            self._admitter.write(decision)
         self._preemptions.issue(cycle)
         if cycle.admitted or cycle.moved or cycle.preempted or cycle.evicted:
             self._last_activity = now
@@ -254,40 +282,6 @@ class Simulation:
             for requeued in cycle.requeued:
                 self._requeued(requeued)
         return cycle
-
-    def _admit(self, decision: Admission) -> None:
-        if self._workload(decision.workload) is None:
-            return
-        self.observer.decided(decision)
-        self._write(decision)
-
-    def _write(self, decision: Admission) -> None:
-        """A decision into the status of its Workload."""
-        workload = self._workload(decision.workload)
-        if workload is None:
-            return
-        topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
-        self.cluster.update_status(
-            admission.admitted(workload, decision, self.clock.now, self._reasons, topologies=topologies)
-        )
-
-    def _replace(self, replacement: Replacement) -> Event | None:
-        """A slice was admitted: the one before it ends, which is told by the event."""
-        old, new = (self._workload(key) for key in (replacement.workload, replacement.replaced_by))
-        done = None if old is None or new is None else slices.replaced(old, new, self.clock.now)
-        if old is None or new is None or done is None:
-            return None
-        self.cluster.update_status(done)
-        placed = slices.with_cluster_of(new, old)
-        if placed is not new:
-            self.cluster.update_status(placed)
-        namespace, name = old.metadata.namespace or "", old.metadata.name
-        return events.slice_replaced(namespace, name, slices.replacement_message(new), self.clock.now)
-
-    def _workload(self, key: str) -> Workload | None:
-        namespace, _, name = key.partition("/")
-        found: Workload | None = self.cluster.get(Workload.KIND, namespace, name)
-        return found
 
     def _requeued(self, requeued: Requeued) -> None:
         message = requeued.message()
@@ -354,7 +348,13 @@ class Simulation:
             obj = named_namespace(obj)
         elif isinstance(obj, Job):
             queue = self.cluster.get(LocalQueue.KIND, obj.metadata.namespace, "default")
-            obj = defaulted(obj, BATCH_JOB, self._settings, queue is not None)
+            obj = defaulted(
+                obj,
+                BATCH_JOB,
+                self._settings,
+                queue is not None,
+                default_class_exists=has_default_class(self.cluster),
+            )
             self._still_to_arrive -= 1
         elif is_played(obj):
             obj = self._kinds.created(manifest)
@@ -381,6 +381,7 @@ class Simulation:
             ) from error
         except InputError as error:
             raise error.located(object=describe(obj), file=manifest.place) from error
+        schedule_changes_of_users(self.cluster, self.clock, manifest, self.recorder.start_ns)
         if isinstance(stored, Job):
             schedule_resizes(self.cluster, self.clock, stored, manifest.facts, self.recorder.start_ns)
 

@@ -18,6 +18,7 @@ from kubernetes.aio import config
 from kubernetes.aio.client.configuration import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config.config_exception import ConfigException
+from yaml import YAMLError
 
 from kueue_fast.cluster.kube.proxies import proxy_for
 from kueue_fast.errors import InputError
@@ -109,7 +110,15 @@ class Credentials:
                 client_configuration=configuration,
                 persist_config=False,
             )
-        except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (
+            ConfigException,
+            YAMLError,
+            OSError,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+        ) as error:
             raise InputError(f"cannot be used: {error}", file=file, expected="a kubeconfig") from error
         finally:
             library.removeHandler(told)
