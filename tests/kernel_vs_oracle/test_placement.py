@@ -6,18 +6,20 @@ KUEUE_FAST_BULK_CYCLES says how many cases `-m bulk` compares. To look into one:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.kernel_vs_oracle.topology_case import KernelCase, difference
-from tests.oracle.generate_topology import case
+from tests.oracle.generate_topology import Case, balanced_case, case
 
 EVERYDAY_CASES = 600
 FAMILIES = 4  # so that a failure names a quarter, and pytest can share the work out
 
 
-def compare(seeds: range) -> None:
+def compare(seeds: range, make: Callable[[int], Case] = case) -> None:
     for seed in seeds:
-        found = difference(case(seed), seed)
+        found = difference(make(seed), seed)
         assert found is None, f"seed {seed}: {found}"
 
 
@@ -30,6 +32,17 @@ def test_some_placements(family: int) -> None:
 @pytest.mark.parametrize("family", range(FAMILIES))
 def test_many_placements(family: int, bulk_cycles: int) -> None:
     compare(range(family, bulk_cycles, FAMILIES))
+
+
+@pytest.mark.parametrize("family", range(FAMILIES))
+def test_some_balanced_placements(family: int) -> None:
+    compare(range(family, EVERYDAY_CASES, FAMILIES), balanced_case)
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("family", range(FAMILIES))
+def test_many_balanced_placements(family: int, bulk_cycles: int) -> None:
+    compare(range(family, bulk_cycles // 4, FAMILIES), balanced_case)
 
 
 def test_the_cases_cover_what_they_are_for() -> None:

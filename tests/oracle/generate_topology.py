@@ -39,6 +39,25 @@ def case(seed: int) -> Case:
     return made
 
 
+def balanced_case(seed: int) -> Case:
+    """A leader with its workers, or workers alone, where balanced placement is tried: of `case` about one in fifty."""
+    rng = random.Random(f"balanced {seed}")
+    flavor = rng.choice(flavors_of(rng))
+    key = rng.choice(flavor.levels)
+    requests = _group(rng, flavor) if rng.random() < 0.7 else [_request(rng, flavor, "main")]
+    for request in requests:
+        request.required, request.preferred = None, key
+        request.unconstrained = request.implied = False
+        request.filter = 0
+        request.slices = []
+    if rng.random() < 0.6:
+        workers = max(requests, key=lambda request: request.count)
+        workers.slices = _layers(rng, flavor.levels, key)[:1]
+        _suit_count(rng, flavor, workers)
+    gates = replace(_gates(rng), balanced=True)
+    return Case([flavor], requests, empty=rng.random() < 0.2, gates=gates)
+
+
 def _gates(rng: random.Random) -> Gates:
     return Gates(
         mixed_profile=rng.random() < 0.7,
