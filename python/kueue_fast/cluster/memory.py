@@ -112,6 +112,14 @@ class MemoryCluster:
         """
         self._listeners.append((kind, listener))
 
+    def relist(self, kind: str, listener: Listener) -> None:
+        """Call `listener` for every object of a kind as for a new one, in the order of creation.
+
+        So hears one who has just begun to watch, or has forgotten what it heard.
+        """
+        for obj in list(self.list(kind)):
+            listener(WatchEvent(Change.ADDED, obj, None))
+
     def get(self, kind: str, namespace: str | None, name: str) -> Any | None:
         """The object, or None."""
         objects = self._objects.get(kind)
@@ -132,6 +140,10 @@ class MemoryCluster:
         for key, obj in self._objects.get(kind, {}).items():
             if namespace is None or key[1] == namespace:
                 yield obj
+
+    def kinds(self) -> list[str]:
+        """Kinds of which there is, or was, an object, in the order in which the first one came."""
+        return list(self._objects)
 
     def count(self, kind: str) -> int:
         """Number of objects of a kind."""

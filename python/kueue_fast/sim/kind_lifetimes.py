@@ -69,6 +69,10 @@ class Orphans:
         self._cluster = cluster
         cluster.watch(Workload.KIND, self.on_workload)
 
+    def restart(self) -> None:
+        """Every Workload is looked at."""
+        self._cluster.relist(Workload.KIND, self.on_workload)
+
     def on_workload(self, event: WatchEvent) -> None:
         """It goes once nobody owns it."""
         workload: Workload = event.object
