@@ -18,8 +18,12 @@ from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.core import Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.stateful_set import StatefulSets
 from kueue_fast.lifecycle import eviction, finish
 from kueue_fast.model import conditions
+from kueue_fast.sim.kind_ancestors import workloads_of
+from kueue_fast.sim.kind_serving import root_of
 from kueue_fast.sim.node_registration import with_readiness
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.resizes import resized
@@ -32,6 +36,7 @@ from tests.sim.world import MINUTE, SECOND, cluster_queue, flavor, job, local_qu
 
 Json = dict[str, Any]
 
+LONGEST_GRACE_NS = 30 * SECOND
 LONGEST_NS = 12 * 60 * MINUTE
 GAPS = (0, 0, 300_000_000, SECOND, SECOND, 2 * SECOND, 7 * SECOND, 20 * SECOND, 60 * SECOND)
 ON = [name for name in FRAMEWORKS if "spark" not in name]
@@ -59,8 +64,9 @@ def drawn(seed: int) -> Drawn:
     """The sequence of a seed: 1 to 4 jobs, 8 to 20 events with their arrivals."""
     dice = Random(seed)
     placed = dice.random() < 0.3
+    bounded = dice.random() < 0.4  # Whether Workloads whose pods are never ready are given up at last.
     objects = list(places(dice) if placed else quota(dice))
-    jobs = [each for number in range(dice.randint(1, 4)) for each in one_job(dice, f"j{number}", placed=placed)]
+    jobs = [each for number in range(dice.randint(1, 4)) for each in one_job(dice, f"j{number}", placed=placed, bounded=bounded)]
     arrivals = {each["metadata"]["name"][:2]: 0 for each in jobs}
     count = dice.randint(8, 20)
     times: list[int] = [0]
@@ -79,7 +85,7 @@ def drawn(seed: int) -> Drawn:
     if dice.random() < 0.7:
         happenings.append(Happening(times[-1] + 10 * SECOND, "release", 0))
     configuration = None
-    if dice.random() < 0.4:
+    if bounded:
         configuration = waiting(block=dice.random() < 0.3, backoff_limit_count=dice.randint(0, 2))
         configuration.integrations = Integrations(frameworks=ON)
     end = times[-1] + 60 * SECOND
@@ -118,7 +124,7 @@ def places(dice: Random) -> Sequence[Json]:
     return [*kinds.topology(dice.choice((8, 32))), kinds.runtime()]
 
 
-def one_job(dice: Random, name: str, *, placed: bool) -> list[Json]:
+def one_job(dice: Random, name: str, *, placed: bool, bounded: bool) -> list[Json]:
     """A job of any kind with its fate."""
     run_time = f"{dice.choice((3, 20, 60, 150))}s"
     labels = {kinds.PRIORITY: "high"} if dice.random() < 0.3 else {}
@@ -128,7 +134,7 @@ def one_job(dice: Random, name: str, *, placed: bool) -> list[Json]:
     if dice.random() < 0.4:
         fate["grace_period"] = dice.choice(("1s", "4s", "30s"))
     if dice.random() < 0.2:
-        fate["ready_after"] = dice.choice(("2s", "never,1s", "never", "10s"))
+        fate["ready_after"] = dice.choice(("2s", "never,1s", "never", "10s") if bounded else ("2s", "10s"))
     if dice.random() < 0.15:
         fate["pod_loss"] = dice.choice(("4s=3s", "10s=never"))
     if dice.random() < 0.1:
@@ -222,6 +228,7 @@ class Played(Simulation):
         options = SimulationOptions(configuration=sequence.configuration, until_ns=LONGEST_NS)
         super().__init__(manifests(*sequence.objects), options)
         self._watch = watch
+        self._stops: dict[str, int] = {}
         start = self.clock.now
         for at, what, number in sequence.happenings:
             self.clock.schedule(start + at, self._happen, (what, number))
@@ -235,9 +242,17 @@ class Played(Simulation):
         self.clock.schedule(self.recorder.start_ns + after_ns, self._wake)
 
     def _wake(self, _: Any) -> None:
+        # What was decided and waits to be written is lost with the process.
+        for decision in self.undecided():
+            self.engine.forget(decision.workload)
+        self._admitter._waiting.clear()
         self.engine.flush(self.clock.now)
         self.engine.retry_all()
         self.engine.flush(self.clock.now, all=True)
+
+    def undecided(self) -> list[Any]:
+        """Admissions that wait for the pods of others before they are written: what the engine assumes."""
+        return [decision for decision, _ in self._admitter._waiting]
 
     def _instant(self) -> None:
         super()._instant()
@@ -247,6 +262,22 @@ class Played(Simulation):
     def _happen(self, argument: Any) -> None:
         what, number = argument
         EVENTS[what][1](self, number)
+
+    def told_to_stop(self, workload: Workload) -> None:
+        """A user deletes a Workload: its quota is free at once, while pods stop for as long as they may (JS-067)."""
+        for owner in workload.metadata.owner_references or ():
+            found = self.cluster.by_uid(owner.uid)
+            if found is not None:
+                self._stops[root_of(self.cluster, found).metadata.uid] = self.clock.now + LONGEST_GRACE_NS
+
+    def stops_without_quota(self, uid: str) -> bool:
+        """Whether a Workload of the object was deleted so short ago that pods may still be stopping."""
+        return self.clock.now <= self._stops.get(uid, -1)
+
+    @property
+    def settings(self) -> JobSettings:
+        """Configuration and gates of jobs."""
+        return self._settings
 
     def jobs(self) -> list[Any]:
         """Objects that users made, by name."""
@@ -299,9 +330,21 @@ def resize(play: Played, number: int) -> None:
                 return
             chosen = below[0]
             spec = grown(chosen.spec, size)
+        case "StatefulSet":
+            # Its webhook lets it go to none and come back alone.
+            spec = msgspec.structs.replace(spec, replicas=0 if spec.replicas else size % 4)
+            wrong = StatefulSets().validate_update(
+                chosen, msgspec.structs.replace(chosen, spec=spec), workload_of(play, chosen), play.settings
+            )
+            if wrong:
+                return
         case _:
             spec = msgspec.structs.replace(spec, replicas=size % 4)
     play.cluster.update(msgspec.structs.replace(chosen, spec=spec))
+
+
+def workload_of(play: Played, owner: Any) -> Workload | None:
+    return next(iter(workloads_of(play.cluster, owner.metadata)), None)
 
 
 def grown(spec: Any, size: int) -> Any:
@@ -328,7 +371,9 @@ def delete_job(play: Played, number: int) -> None:
 def delete_workload(play: Played, number: int) -> None:
     found = play.workloads()
     if found:
-        play.cluster.delete(Workload.KIND, "ns", found[number % len(found)].metadata.name)
+        chosen = found[number % len(found)]
+        play.told_to_stop(chosen)
+        play.cluster.delete(Workload.KIND, "ns", chosen.metadata.name)
 
 
 def stop(play: Played, policy: str | None, kind: str = ClusterQueue.KIND) -> None:
