@@ -250,6 +250,11 @@ class Played(Simulation):
         self.engine.retry_all()
         self.engine.flush(self.clock.now, all=True)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the run was cut off, since something went on happening."""
+        return self._stopped
+
     def undecided(self) -> list[Any]:
         """Admissions that wait for the pods of others before they are written: what the engine assumes."""
         return [decision for decision, _ in self._admitter._waiting]
