@@ -61,6 +61,14 @@ class MemoryCluster(ObjectIndex):
         """
         self._listeners.append((kind, listener))
 
+    def relist(self, kind: str, listener: Listener) -> None:
+        """Call `listener` for every object of a kind as for a new one, in the order of creation.
+
+        So hears one who has just begun to watch, or has forgotten what it heard.
+        """
+        for obj in list(self.list(kind)):
+            listener(WatchEvent(Change.ADDED, obj, None))
+
     def create(self, obj: Any) -> Any:
         """Store a new object and return it with uid, resourceVersion, generation and creationTimestamp.
 

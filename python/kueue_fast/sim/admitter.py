@@ -51,6 +51,11 @@ class Admitter:
         self._blocks = settings is not None and settings.block_admission
         self._waiting: deque[tuple[Admission, list[Replacement]]] = deque()
 
+    def restart(self, engine: Engine) -> None:
+        """What was not written yet was never decided."""
+        self._engine = engine
+        self._waiting.clear()
+
     def take(self, cycle: Cycle) -> None:
         """A cycle is over."""
         if not self._blocks:

@@ -101,6 +101,16 @@ class JobController:
         else:
             classes[found.metadata.name] = found
 
+    def restart(self) -> None:
+        """Every Job takes its next step; their pods go on meanwhile."""
+        self._workload_classes.clear()
+        self._pod_classes.clear()
+        for kind in (WorkloadPriorityClass.KIND, PriorityClass.KIND):
+            self._cluster.relist(kind, self.on_priority_class)
+        self._prebuilt.restart()
+        for job in list(self._cluster.list(Job.KIND)):
+            self._reconcile(job.metadata)
+
     def on_job(self, event: WatchEvent) -> None:
         """A Job changed: play its pods, then take the next step."""
         job: Job = event.object

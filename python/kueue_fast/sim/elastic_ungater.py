@@ -39,6 +39,14 @@ class ElasticUngater:
             cluster.watch(Workload.KIND, self.on_workload)
             cluster.watch(Pod.KIND, self.on_pod)
 
+    def restart(self) -> None:
+        """Slices and pods are gathered again, and chains with gated pods looked at."""
+        for table in (self._pods, self._jobs, self._gated, self._due):
+            table.clear()
+        if self._slices:
+            self._cluster.relist(Workload.KIND, self.on_workload)
+            self._cluster.relist(Pod.KIND, self.on_pod)
+
     def on_workload(self, event: WatchEvent) -> None:
         """A slice was admitted, or has another size, or ended."""
         workload: Workload = event.object

@@ -21,6 +21,10 @@ class Housekeeping:
         self._sequence += 1
         heappush(self._heap, (at_ns, self._sequence, action, argument))
 
+    def restart(self) -> None:
+        """What was to be cleaned up is forgotten: whoever asked for it looks again."""
+        self._heap.clear()
+
     def next_time(self) -> int | None:
         """When the next is due, None when nothing is."""
         return self._heap[0][0] if self._heap else None

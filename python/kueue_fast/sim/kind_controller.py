@@ -94,6 +94,13 @@ class KindController:
         if job.KIND == RayCluster.KIND:
             self._tell_owner(job)
 
+    def restart(self) -> None:
+        """Every job takes its next step; what runs goes on meanwhile."""
+        self._prebuilt.restart()
+        for kind, integration in self._integrations.items():
+            for job in list(self._cluster.list(kind)):
+                self._reconcile(job, integration)
+
     def on_workload(self, event: WatchEvent) -> None:
         """A Workload changed: its job takes the next step."""
         for owner in event.object.metadata.owner_references or ():

@@ -75,6 +75,7 @@ class KindControllers:
         self._ancestors = ancestors
         self._view = view
         self._manifest_of = manifest_of
+        self._restarts: list[Callable[[], None]] = []
         if wanted:
             self._register(placements, facts, record, housekeeping)
 
@@ -90,17 +91,24 @@ class KindControllers:
         pods = MadePods(cluster)
         integrations = {each.KIND: found for each in PLAYED if (found := self._played(each)) is not None}
         runner = KindRunner(cluster, clock, facts)
-        KindController(cluster, clock, integrations, view, ancestors, runner, actions, pods, housekeeping)
+        jobs = KindController(
+            cluster, clock, integrations, view, ancestors, runner, actions, pods, housekeeping
+        )
         RayOperator(cluster, clock, pods, self._ray_cluster)
         Autoscaler(cluster, clock, facts)
         around = Around(cluster, clock, view, actions)
         DeploymentController(around)
-        StatefulSetController(around)
-        LeaderWorkerSetController(around)
+        serving = (StatefulSetController(around), LeaderWorkerSetController(around))
         PodRuns(cluster, clock, placements, facts, self._fresh_pod)
-        PodJobs(cluster, clock, self._registry, view, actions)
+        groups = PodJobs(cluster, clock, self._registry, view, actions)
         Lifetimes(cluster, clock, facts)
-        Orphans(cluster)
+        orphans = Orphans(cluster)
+        self._restarts = [each.restart for each in (jobs, *serving, groups, orphans)]
+
+    def restart(self) -> None:
+        """Kueue's controllers forget what they heard, and look at everything; those that stand in for others go on."""
+        for restart in self._restarts:
+            restart()
 
     def created(self, manifest: Manifest) -> KubernetesObject:
         """The object of a manifest as it is stored: with what the webhook of its kind writes into it.

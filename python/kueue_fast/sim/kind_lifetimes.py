@@ -68,6 +68,18 @@ class Orphans:
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
         cluster.watch(Workload.KIND, self.on_workload)
+        cluster.watch(None, self.on_any)
+
+    def restart(self) -> None:
+        """Every Workload is looked at."""
+        self._cluster.relist(Workload.KIND, self.on_workload)
+
+    def on_any(self, event: WatchEvent) -> None:
+        """An owner is gone: nothing changes in a Workload that was being deleted before, so nobody hears of it."""
+        if event.change is Change.DELETED and event.object.KIND != Workload.KIND:
+            for each in list(self._cluster.dependents(event.object.metadata.uid or "")):
+                if each.KIND == Workload.KIND:
+                    self.on_workload(WatchEvent(Change.MODIFIED, each, each))
 
     def on_workload(self, event: WatchEvent) -> None:
         """It goes once nobody owns it."""

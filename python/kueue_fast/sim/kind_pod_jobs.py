@@ -48,6 +48,12 @@ class PodJobs:
         cluster.watch(Pod.KIND, self.on_pod)
         cluster.watch(Workload.KIND, self.on_workload)
 
+    def restart(self) -> None:
+        """Groups are put together from the pods that there are, and looked at."""
+        self._groups.clear()
+        self._wanting.clear()
+        self._cluster.relist(Pod.KIND, self.on_pod)
+
     def on_pod(self, event: WatchEvent) -> None:
         """A pod of Kueue's came, changed or is gone."""
         pod: Pod = event.object

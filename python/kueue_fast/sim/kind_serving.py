@@ -54,6 +54,10 @@ class ServingController(ABC):
     def reconcile(self, obj: Any) -> bool:
         """Bring Workloads and pods in line; False to look again, since something had changed meanwhile."""
 
+    def restart(self) -> None:
+        """Every object is looked at."""
+        self._cluster.relist(self.kind.KIND, self.on_object)
+
     def on_object(self, event: WatchEvent) -> None:
         """The object itself changed."""
         self._ask(event.object)

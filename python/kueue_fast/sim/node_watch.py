@@ -62,6 +62,14 @@ class NodeWatch:
         cluster.watch(Node.KIND, self.on_node)
         cluster.watch(Pod.KIND, self.on_pod)
 
+    def restart(self) -> None:
+        """Every node is looked at. That pods of failed nodes are lost is not Kueue's doing: it goes on."""
+        for entry in self._due.values():
+            self._clock.cancel(entry)
+        self._due.clear()
+        for node in self._cluster.list(Node.KIND):
+            self._look(node.metadata.name, 0)
+
     def on_node(self, event: WatchEvent) -> None:
         """A node came, changed, or is gone."""
         node: Node = event.object

@@ -103,9 +103,9 @@ class WorkloadObserver:
             if row.state is State.PENDING:
                 self._reserved(key, row, workload)
             row.evicting = eviction.eviction_of(workload) is not None
-            if not conditions.is_active(workload) and recorder.holding.get(key):
-                # Its quota is free at once, while its pods still stop (LC-1505).
-                recorder.resized(key, {}, now)
+            if event.old is not None and conditions.is_active(event.old) != conditions.is_active(workload):
+                # Its quota is free at once, while its pods still stop, and taken again if it may run after all (LC-1505).
+                recorder.resized(key, held_usage(workload), now)
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)
             if event.old is not None and reclaimed_of(event.old) != reclaimed_of(workload):
@@ -154,6 +154,15 @@ def reclaimed_of(workload: Workload) -> dict[str, int]:
     """Pods whose quota is free again, by the name of their pod set."""
     pods = (workload.status.reclaimable_pods if workload.status is not None else None) or ()
     return {each.name: each.count for each in pods}
+
+
+def held_usage(workload: Workload) -> Mapping[tuple[str, str], int]:
+    """Amounts by (flavor, resource) that a Workload with a reservation holds: nothing while it is deactivated."""
+    admission = workload.status.admission if workload.status is not None else None
+    if admission is None or not conditions.is_active(workload):
+        return {}
+    counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
+    return assigned_usage(admission, counts, reclaimed_of(workload))
 
 
 def new_row(workload: Workload, now_ns: int) -> WorkloadRow:

@@ -41,9 +41,15 @@ class PlacedPods:
         self.placements = PlacementIndex(cluster)
         self.ledger = TopologyLedger(cluster, clock, self.placements)
         JobPods(cluster)
-        Ungater(cluster, clock, self.placements)
-        ElasticUngater(cluster, clock, slices=gates.enabled("ElasticJobsViaWorkloadSlices"))
+        ungater = Ungater(cluster, clock, self.placements)
+        elastic = ElasticUngater(cluster, clock, slices=gates.enabled("ElasticJobsViaWorkloadSlices"))
         PodScheduler(cluster, clock)
-        NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), recorder)
+        nodes = NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), recorder)
         PlainPods(cluster, clock, facts)
         FreedNodes(cluster, clock, retry)
+        self._restarts = [each.restart for each in (self.placements, ungater, elastic, nodes)]
+
+    def restart(self) -> None:
+        """Kueue's controllers forget what they heard, and look at everything; nodes and pods go on."""
+        for restart in self._restarts:
+            restart()

@@ -26,6 +26,7 @@ class PlacementIndex:
     """
 
     def __init__(self, cluster: MemoryCluster) -> None:
+        self._cluster = cluster
         self._known: dict[Key, tuple[tuple[Text, ...], Placements]] = {}
         self._nodes: dict[Key, set[str]] = {}
         self._by_node: dict[str, dict[Key, None]] = {}
@@ -47,6 +48,15 @@ class PlacementIndex:
     def on_node(self, name: str) -> Iterator[Key]:
         """Namespace and name of the running Workloads that have pods on a node."""
         return iter(self._by_node.get(name, ()))
+
+    def restart(self) -> None:
+        """Read all assignments again; who follows has them already."""
+        self._known.clear()
+        self._nodes.clear()
+        self._by_node.clear()
+        listeners, self._listeners = self._listeners, []
+        self._cluster.relist(Workload.KIND, self.on_workload)
+        self._listeners = listeners
 
     def on_workload(self, event: WatchEvent) -> None:
         """Read what is new, and forget what is gone. Raises InputError for an assignment that cannot be read."""

@@ -47,6 +47,10 @@ class Prebuilt:
             for key in self._wanted.pop((metadata.namespace or "", metadata.name), ()):
                 self._again(key)
 
+    def restart(self) -> None:
+        """Jobs that still want a Workload are looked at, and say so again."""
+        self._wanted.clear()
+
     def find(self, job: Any, integration: Integration[Any]) -> tuple[Workload | None, bool]:
         """The job's Workload, None without one, and whether something was written first: then the job comes back."""
         name = prebuilt_name(job.metadata, self._view.settings)

@@ -94,10 +94,7 @@ class Simulation:
         self.cluster = MemoryCluster(lambda: self.clock.now)
         self.recorder = Recorder(start, keep_events=options.events, keep_history=options.history)
         self._reasons = Reasons.read(self._gates)
-        try:
-            self.engine = Engine(configuration=options.configuration, feature_gates=options.feature_gates)
-        except Unsupported as error:
-            raise InputError(str(error), object="Configuration") from error
+        self.engine = new_engine(options)
         lifecycle = LifecycleSettings.read(options.configuration, self._gates)
         self._runner = PodRunner(
             self.cluster,
@@ -114,13 +111,13 @@ class Simulation:
             self.cluster, self.clock, self.recorder, priority_boost=self._gates.enabled("PriorityBoost")
         )
         ClusterQueueController(self.cluster, self.recorder)
-        workloads = WorkloadController(
+        self._workloads = WorkloadController(
             self.cluster,
             self.clock,
             lifecycle,
             self._runner,
             self.recorder,
-            self.engine.is_active,
+            lambda name: self.engine.is_active(name),
             self._housekeeping,
         )
         self._admitter = Admitter(
@@ -129,12 +126,12 @@ class Simulation:
             self.engine,
             self.observer,
             self.recorder,
-            workloads,
+            self._workloads,
             by_hostname_prefix=self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix"),
         )
         registry = registry_of(settings, self.cluster.get)
         ancestors = Ancestors(self.cluster, registry, settings)
-        jobs = JobController(
+        self._jobs = JobController(
             self.cluster,
             self.clock,
             settings,
@@ -151,7 +148,7 @@ class Simulation:
             self.clock,
             registry,
             ancestors,
-            jobs,
+            self._jobs,
             self._pods.placements,
             lambda *key: self._by_key.get(key),
             self._facts,
@@ -184,6 +181,22 @@ class Simulation:
                 self._options.progress(self.recorder.ended, len(self.recorder.rows) + self._still_to_arrive)
         if self._stopped and until is not None:
             self.clock.advance(until)
+
+    def restart(self) -> None:
+        """As if Kueue's process had ended and come back: the engine and the controllers start anew, from objects alone.
+
+        What stands for others goes on: nodes, pods and their runs, operators, autoscalers, admission checks, users. To be
+        called between events, say from an entry of the clock.
+        """
+        self._housekeeping.restart()
+        self.engine = new_engine(self._options)
+        for kind in self.cluster.kinds():
+            self.cluster.relist(kind, self._feed_engine)
+        self._admitter.restart(self.engine)
+        self._workloads.restart()
+        self._jobs.restart()
+        self._pods.restart()
+        self._kinds.restart()
 
     def result(self) -> SimulationResult:
         """What the run produced; writes the last statuses into the cluster."""
@@ -384,6 +397,14 @@ class Simulation:
         schedule_changes_of_users(self.cluster, self.clock, manifest, self.recorder.start_ns)
         if isinstance(stored, Job):
             schedule_resizes(self.cluster, self.clock, stored, manifest.facts, self.recorder.start_ns)
+
+
+def new_engine(options: SimulationOptions) -> Engine:
+    """An engine that knows no object yet. Raises InputError."""
+    try:
+        return Engine(configuration=options.configuration, feature_gates=options.feature_gates)
+    except Unsupported as error:
+        raise InputError(str(error), object="Configuration") from error
 
 
 def fair_sharing(options: SimulationOptions) -> bool:

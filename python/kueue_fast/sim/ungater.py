@@ -41,6 +41,14 @@ class Ungater:
         cluster.watch(Workload.KIND, self.on_workload)
         cluster.watch(Pod.KIND, self.on_pod)
 
+    def restart(self) -> None:
+        """Pods are gathered again, and those that have gates looked at."""
+        self._pods.clear()
+        self._gated.clear()
+        self._begun.clear()
+        self._due.clear()
+        self._cluster.relist(Pod.KIND, self.on_pod)
+
     def on_placement(self, workload: Workload, placed: Placements | None) -> None:
         """Places were given, or taken."""
         if placed is None:

@@ -93,6 +93,18 @@ class WorkloadController:
         elif current is not None and not self._cluster.is_outdated(workload):
             self._look(key, current)
 
+    def restart(self) -> None:
+        """Timers and what was seen are gone: every Workload is looked at."""
+        for key in list(self._timers):
+            self._forget(key)
+        self._brought.clear()
+        self.not_ready = NotReady()
+        workloads = list(self._cluster.list(Workload.KIND))
+        if self._blocks:
+            for each in workloads:
+                self.not_ready.update(each)
+        self._look_at(workloads)
+
     def on_cluster_queue(self, event: WatchEvent) -> None:
         """A ClusterQueue came, went, or was stopped: its Workloads are looked at. Source: LC-1404."""
         queue: ClusterQueue = event.object

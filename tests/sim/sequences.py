@@ -1,0 +1,457 @@
+"""Random sequences of events on a small cluster, and the play of one with or without restarts of Kueue.
+
+To look into a sequence: `python -m tests.sim.sequences SEED`.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kueue_fast.api.batch import Job
+from kueue_fast.api.configuration import Configuration
+from kueue_fast.api.configuration_types import Integrations
+from kueue_fast.api.core import Node
+from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.jobs.stateful_set import StatefulSets
+from kueue_fast.lifecycle import eviction, finish
+from kueue_fast.model import conditions
+from kueue_fast.sim.kind_ancestors import workloads_of
+from kueue_fast.sim.kind_serving import root_of
+from kueue_fast.sim.node_registration import with_readiness
+from kueue_fast.sim.options import SimulationOptions
+from kueue_fast.sim.resizes import resized
+from kueue_fast.sim.simulate import Simulation
+from tests.sim import kind_makers as kinds
+from tests.sim.test_elastic_ray import ELASTIC, elastic
+from tests.sim.test_lifecycle import annotated, check, waiting
+from tests.sim.test_lifecycle_kinds import FRAMEWORKS
+from tests.sim.world import MINUTE, SECOND, cluster_queue, flavor, job, local_queue, manifests, one_queue, workload
+
+Json = dict[str, Any]
+
+LONGEST_GRACE_NS = 30 * SECOND
+LONGEST_NS = 12 * 60 * MINUTE
+GAPS = (0, 0, 300_000_000, SECOND, SECOND, 2 * SECOND, 7 * SECOND, 20 * SECOND, 60 * SECOND)
+ON = [name for name in FRAMEWORKS if "spark" not in name]
+SCALABLE = ("Deployment", "StatefulSet", "LeaderWorkerSet")
+
+
+class Happening(NamedTuple):
+    """What happens, how long after the start in ns, and a number that chooses to whom."""
+
+    at_ns: int
+    what: str
+    number: int
+
+
+class Drawn(NamedTuple):
+    """A cluster with jobs that arrive, what happens to it, and when Kueue restarts, in ns after the start."""
+
+    objects: list[Json]
+    configuration: Configuration | None
+    happenings: list[Happening]
+    restarts: list[int]
+
+
+def drawn(seed: int) -> Drawn:
+    """The sequence of a seed: 1 to 4 jobs, 8 to 20 events with their arrivals."""
+    dice = Random(seed)
+    placed = dice.random() < 0.3
+    bounded = dice.random() < 0.4  # Whether Workloads whose pods are never ready are given up at last.
+    objects = list(places(dice) if placed else quota(dice))
+    jobs = [each for number in range(dice.randint(1, 4)) for each in one_job(dice, f"j{number}", placed=placed, bounded=bounded)]
+    arrivals = {each["metadata"]["name"][:2]: 0 for each in jobs}
+    count = dice.randint(8, 20)
+    times: list[int] = [0]
+    while len(times) < count:
+        times.append(times[-1] + dice.choice(GAPS))
+    arrivals = {name: dice.choice(times) for name in arrivals}
+    for each in jobs:
+        seconds = arrivals[each["metadata"]["name"][:2]] / SECOND
+        objects.append(annotated(each, arrival=f"{seconds}s"))
+    whats = [name for name, (weight, _) in EVENTS.items() for _ in range(weight)]
+    if placed:
+        whats += ["lose a node"] * 4 + ["bring nodes back"] * 3
+    happenings = [
+        Happening(at, dice.choice(whats), dice.randrange(1000)) for at in times[len(arrivals) :]
+    ]
+    if dice.random() < 0.7:
+        happenings.append(Happening(times[-1] + 10 * SECOND, "release", 0))
+    configuration = None
+    if bounded:
+        configuration = waiting(block=dice.random() < 0.3, backoff_limit_count=dice.randint(0, 2))
+        configuration.integrations = Integrations(frameworks=ON)
+    end = times[-1] + 60 * SECOND
+    restarts = [
+        dice.choice((dice.choice(times), dice.choice(times) + 1, dice.randrange(end)))
+        for _ in range(dice.randint(1, 3))
+    ]
+    return Drawn(objects, configuration, happenings, sorted(restarts))
+
+
+def quota(dice: Random) -> Sequence[Json]:
+    """One or two flavors, at times with a check on the second one."""
+    cpu = dice.randint(3, 9)
+    spec: Json = {
+        "preemption": {"withinClusterQueue": dice.choice(("LowerPriority", "LowerOrNewerEqualPriority", "Never"))},
+        "queueingStrategy": dice.choice(("StrictFIFO", "BestEffortFIFO")),
+    }
+    common = [kinds.HIGH, kinds.runtime(), local_queue()]
+    if dice.random() < 0.5:
+        return [flavor("default"), cluster_queue("cq", {"default": {"cpu": cpu}}, **spec), *common]
+    rules = [{"name": "check", "onFlavors": ["spot"]}]
+    spec["admissionChecksStrategy"] = {"admissionChecks": rules}
+    quotas = {"base": {"cpu": cpu // 2}, "spot": {"cpu": cpu - cpu // 2 + 2}}
+    answers = ("2s=Ready", "5s=Retry/3s; 1s=Ready", "2s=Ready,20s=Rejected", "3s=Rejected; 1s=Ready", "0s=Ready")
+    return [
+        flavor("base"),
+        flavor("spot"),
+        cluster_queue("cq", quotas, **spec),
+        check(answers=dice.choice(answers)),
+        *common,
+    ]
+
+
+def places(dice: Random) -> Sequence[Json]:
+    """Two racks of two hosts with four cpu each."""
+    return [*kinds.topology(dice.choice((8, 32))), kinds.runtime()]
+
+
+def one_job(dice: Random, name: str, *, placed: bool, bounded: bool) -> list[Json]:
+    """A job of any kind with its fate."""
+    run_time = f"{dice.choice((3, 20, 60, 150))}s"
+    labels = {kinds.PRIORITY: "high"} if dice.random() < 0.3 else {}
+    pods = kinds.required(dice.choice(("rack", "kubernetes.io/hostname"))) if placed and dice.random() < 0.8 else None
+    made = dice.choice(MAKERS)(dice, name, pods)
+    fate = {"run_time": run_time}
+    if dice.random() < 0.4:
+        fate["grace_period"] = dice.choice(("1s", "4s", "30s"))
+    if dice.random() < 0.2:
+        fate["ready_after"] = dice.choice(("2s", "never,1s", "never", "10s") if bounded else ("2s", "10s"))
+    if dice.random() < 0.15:
+        fate["pod_loss"] = dice.choice(("4s=3s", "10s=never"))
+    if dice.random() < 0.1:
+        fate["failure"] = "true"
+    if made[0]["kind"] in ("LeaderWorkerSet", "StatefulSet", "Deployment", "RayCluster", "RayService"):
+        fate.pop("failure", None)
+        fate.pop("grace_period", None)
+    if made[0]["kind"] == "Job" and "kueue.x-k8s.io/elastic-job" in made[0]["metadata"]["annotations"]:
+        fate.pop("ready_after", None)
+        fate.pop("pod_loss", None)
+    finished = []
+    for each in made:
+        each = annotated(copy.deepcopy(each), **fate)
+        if each["kind"] == "Workload":
+            each["spec"]["priority"] = 100 if labels else 0
+        else:
+            each["metadata"]["labels"] = {**(each["metadata"].get("labels") or {}), **labels}
+        finished.append(each)
+    return finished
+
+
+Maker = Callable[[Random, str, Json | None], list[Json]]
+
+
+def a_job(dice: Random, name: str, pods: Json | None, **more: Any) -> list[Json]:
+    made = job(name, parallelism=dice.randint(1, 4), cpu=dice.randint(1, 2), **more)
+    if pods is not None:
+        made["spec"]["template"]["metadata"] = pods["metadata"]
+        made["spec"]["completionMode"] = "Indexed"
+    return [made]
+
+
+def an_elastic_job(dice: Random, name: str, pods: Json | None) -> list[Json]:
+    del pods
+    return a_job(dice, name, None, completions=1000, more_annotations=ELASTIC)
+
+
+def an_elastic_ray_kind(dice: Random, name: str, pods: Json | None) -> list[Json]:
+    del pods
+    return [elastic(dice.choice(("RayCluster", "RayJob", "RayService")), workers=dice.randint(0, 3), name=name)]
+
+
+def a_workload(dice: Random, name: str, pods: Json | None) -> list[Json]:
+    del pods
+    return [workload(name, cpu=dice.randint(1, 2), count=dice.randint(1, 3))]
+
+
+def another_kind(dice: Random, name: str, pods: Json | None) -> list[Json]:
+    del pods
+    known = {**kinds.RUNNING_KINDS, **kinds.SERVING_KINDS}
+    known.pop("SparkApplication")
+    made = copy.deepcopy(known[dice.choice(list(known))][-1])
+    made["metadata"]["name"] = name
+    return [made]
+
+
+def placed_kind(dice: Random, name: str, pods: Json | None) -> list[Json]:
+    what = dice.randrange(4)
+    if what == 0:
+        return [kinds.ray_job(dice.randint(0, 2), pods, name=name)]
+    if what == 1:
+        return [kinds.leader_worker_set(dice.randint(1, 2), 2, name=name, pods=pods)]
+    if what == 2:
+        return [kinds.job_set(kinds.replicated("a", dice.randint(1, 2), pods), name=name)]
+    return [kinds.serving("StatefulSet", dice.randint(1, 3), name=name, pods=pods)]
+
+
+def some_pods(dice: Random, name: str, pods: Json | None) -> list[Json]:
+    del pods
+    what = dice.randrange(3)
+    if what == 0:
+        return [kinds.plain_pod(name)]
+    if what == 1:
+        return [kinds.serving("Deployment", dice.randint(1, 3), name=name)]
+    total = dice.randint(1, 3)
+    return [kinds.member(f"{name}-{number}", total, group=f"{name}-g") for number in range(total)]
+
+
+MAKERS: list[Maker] = [
+    a_job, a_job, an_elastic_job, an_elastic_job, an_elastic_ray_kind, a_workload, another_kind, placed_kind, some_pods,
+]  # fmt: skip
+
+
+# ---- what happens ----
+
+
+class Played(Simulation):
+    """A simulation of a sequence. `watch(self)` is called when an instant is over."""
+
+    def __init__(self, sequence: Drawn, watch: Callable[[Played], None] | None = None) -> None:
+        options = SimulationOptions(configuration=sequence.configuration, until_ns=LONGEST_NS)
+        super().__init__(manifests(*sequence.objects), options)
+        self._watch = watch
+        self._stops: dict[str, int] = {}
+        start = self.clock.now
+        for at, what, number in sequence.happenings:
+            self.clock.schedule(start + at, self._happen, (what, number))
+
+    def restart_at(self, after_ns: int) -> None:
+        """Have Kueue restart so long after the start."""
+        self.clock.schedule(self.recorder.start_ns + after_ns, lambda _: self.restart())
+
+    def wake_at(self, after_ns: int) -> None:
+        """Have all that waits looked at so long after the start, as it would be after a restart."""
+        self.clock.schedule(self.recorder.start_ns + after_ns, self._wake)
+
+    def _wake(self, _: Any) -> None:
+        # What was decided and waits to be written is lost with the process.
+        for decision in self.undecided():
+            self.engine.forget(decision.workload)
+        self._admitter._waiting.clear()
+        self.engine.flush(self.clock.now)
+        self.engine.retry_all()
+        self.engine.flush(self.clock.now, all=True)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run was cut off, since something went on happening."""
+        return self._stopped
+
+    def undecided(self) -> list[Any]:
+        """Admissions that wait for the pods of others before they are written: what the engine assumes."""
+        return [decision for decision, _ in self._admitter._waiting]
+
+    def _instant(self) -> None:
+        super()._instant()
+        if self._watch is not None:
+            self._watch(self)
+
+    def _happen(self, argument: Any) -> None:
+        what, number = argument
+        EVENTS[what][1](self, number)
+
+    def told_to_stop(self, workload: Workload) -> None:
+        """A user deletes a Workload: its quota is free at once, while pods stop for as long as they may (JS-067)."""
+        for owner in workload.metadata.owner_references or ():
+            found = self.cluster.by_uid(owner.uid)
+            if found is not None:
+                self._stops[root_of(self.cluster, found).metadata.uid] = self.clock.now + LONGEST_GRACE_NS
+
+    def stops_without_quota(self, uid: str) -> bool:
+        """Whether a Workload of the object was deleted so short ago that pods may still be stopping."""
+        return self.clock.now <= self._stops.get(uid, -1)
+
+    @property
+    def settings(self) -> JobSettings:
+        """Configuration and gates of jobs."""
+        return self._settings
+
+    def jobs(self) -> list[Any]:
+        """Objects that users made, by name."""
+        found = [
+            each
+            for kind in self.cluster.kinds()
+            for each in self.cluster.list(kind)
+            if each.metadata.name.startswith("j") and not each.metadata.owner_references and each.KIND != Workload.KIND
+        ]
+        return sorted(found, key=lambda each: (each.metadata.name, each.KIND))
+
+    def workloads(self, *, held: bool = False) -> list[Workload]:
+        """Workloads that have not ended, by name; those that hold quota and go on."""
+        return sorted(
+            (
+                each
+                for each in self.cluster.list(Workload.KIND)
+                if not finish.is_finished(each)
+                and (not held or (is_reserved(each) and not eviction.is_evicted(each)))
+            ),
+            key=lambda each: each.metadata.name,
+        )
+
+
+def is_reserved(found: Workload) -> bool:
+    known = found.status.conditions if found.status is not None else None
+    return conditions.is_true(known, conditions.QUOTA_RESERVED)
+
+
+def resize(play: Played, number: int) -> None:
+    found = [
+        each
+        for each in play.jobs()
+        if each.KIND in SCALABLE or "kueue.x-k8s.io/elastic-job" in (each.metadata.annotations or {})
+    ]
+    if not found:
+        return
+    chosen, size = found[number % len(found)], number // 7 % 6
+    spec = chosen.spec
+    match chosen.KIND:
+        case Job.KIND:
+            if not (chosen.status and chosen.status.conditions):
+                play.cluster.update(resized(chosen, size))
+            return
+        case "RayCluster":
+            spec = grown(spec, size)
+        case "RayJob" | "RayService":
+            below = [each for each in play.cluster.dependents(chosen.metadata.uid) if each.KIND == "RayCluster"]
+            if not below:
+                return
+            chosen = below[0]
+            spec = grown(chosen.spec, size)
+        case "StatefulSet":
+            # Its webhook lets it go to none and come back alone.
+            spec = msgspec.structs.replace(spec, replicas=0 if spec.replicas else size % 4)
+            wrong = StatefulSets().validate_update(
+                chosen, msgspec.structs.replace(chosen, spec=spec), workload_of(play, chosen), play.settings
+            )
+            if wrong:
+                return
+        case _:
+            spec = msgspec.structs.replace(spec, replicas=size % 4)
+    play.cluster.update(msgspec.structs.replace(chosen, spec=spec))
+
+
+def workload_of(play: Played, owner: Any) -> Workload | None:
+    return next(iter(workloads_of(play.cluster, owner.metadata)), None)
+
+
+def grown(spec: Any, size: int) -> Any:
+    groups = [msgspec.structs.replace(each, replicas=size) for each in spec.worker_group_specs]
+    return msgspec.structs.replace(spec, worker_group_specs=groups)
+
+
+def evict(play: Played, number: int) -> None:
+    held = play.workloads(held=True)
+    if held:
+        chosen = held[number % len(held)]
+        play.cluster.update_status(
+            eviction.preempted(chosen, "InClusterQueue", "make way", play.clock.now)
+        )
+
+
+def delete_job(play: Played, number: int) -> None:
+    found = play.jobs()
+    if found:
+        chosen = found[number % len(found)]
+        play.cluster.delete(chosen.KIND, "ns", chosen.metadata.name)
+
+
+def delete_workload(play: Played, number: int) -> None:
+    found = play.workloads()
+    if found:
+        chosen = found[number % len(found)]
+        play.told_to_stop(chosen)
+        play.cluster.delete(Workload.KIND, "ns", chosen.metadata.name)
+
+
+def stop(play: Played, policy: str | None, kind: str = ClusterQueue.KIND) -> None:
+    queue = play.cluster.get(*((kind, None, "cq") if kind == ClusterQueue.KIND else (kind, "ns", "lq")))
+    if queue is not None and queue.spec is not None:
+        spec = msgspec.structs.replace(queue.spec, stop_policy=policy)
+        play.cluster.update(msgspec.structs.replace(queue, spec=spec))
+
+
+def hold(play: Played, number: int) -> None:
+    kind = ClusterQueue.KIND if number % 2 else LocalQueue.KIND
+    stop(play, ("Hold", "HoldAndDrain", "None")[number // 2 % 3], kind)
+
+
+def switch(play: Played, number: int) -> None:
+    found = play.workloads()
+    if found:
+        chosen = found[number % len(found)]
+        spec = msgspec.structs.replace(chosen.spec, active=chosen.spec.active is False)
+        play.cluster.update(msgspec.structs.replace(chosen, spec=spec))
+
+
+def release(play: Played, number: int) -> None:
+    del number
+    stop(play, "None")
+    stop(play, "None", LocalQueue.KIND)
+    for each in play.workloads():
+        if each.spec.active is False:
+            spec = msgspec.structs.replace(each.spec, active=True)
+            play.cluster.update(msgspec.structs.replace(each, spec=spec))
+    bring_back(play, 0)
+
+
+def lose_node(play: Played, number: int) -> None:
+    nodes: list[Node] = list(play.cluster.list(Node.KIND))
+    if nodes:
+        play.cluster.update_status(with_readiness(nodes[number % len(nodes)], False, play.clock.now))
+
+
+def bring_back(play: Played, number: int) -> None:
+    del number
+    for node in list(play.cluster.list(Node.KIND)):
+        play.cluster.update_status(with_readiness(node, True, play.clock.now))
+
+
+EVENTS: dict[str, tuple[int, Callable[[Played, int], None]]] = {
+    "resize": (6, resize),
+    "evict": (4, evict),
+    "delete a job": (1, delete_job),
+    "delete a Workload": (1, delete_workload),
+    "hold": (3, hold),
+    "release": (2, release),
+    "switch": (1, switch),
+    "lose a node": (0, lose_node),
+    "bring nodes back": (0, bring_back),
+}
+
+
+def end_of(simulation: Simulation) -> dict[str, Any]:
+    """Every object of the cluster, without the numbers of its versions."""
+    found = {}
+    for kind in simulation.cluster.kinds():
+        for each in simulation.cluster.list(kind):
+            metadata = msgspec.structs.replace(each.metadata, resource_version=None)
+            key = f"{kind} {each.metadata.namespace or ''}/{each.metadata.name}"
+            found[key] = msgspec.structs.replace(each, metadata=metadata)
+    return found
+
+
+if __name__ == "__main__":
+    sequence = drawn(int(sys.argv[1]))
+    for each in sequence.objects:
+        print(each["kind"], each["metadata"]["name"], each["metadata"].get("annotations"), each["metadata"].get("labels"))
+    for each in sequence.happenings:
+        print(each.at_ns / SECOND, each.what, each.number)
+    print("restarts", [each / SECOND for each in sequence.restarts], sequence.configuration)
