@@ -49,6 +49,8 @@ class MemoryCluster(ObjectIndex):
         super().__init__()
         self._now = now
         self._listeners: list[tuple[str | None, Listener]] = []
+        # Those of a kind, once it was asked for: most listeners are for another kind than the event at hand.
+        self._heard_by: dict[str, tuple[Listener, ...]] = {}
         self._outbox: deque[WatchEvent] = deque()
         self._delivering = False
         self._uids = 0
@@ -60,6 +62,7 @@ class MemoryCluster(ObjectIndex):
         A listener may write to the cluster; what follows from it is delivered after the event at hand.
         """
         self._listeners.append((kind, listener))
+        self._heard_by.clear()
 
     def relist(self, kind: str, listener: Listener) -> None:
         """Call `listener` for every object of a kind as for a new one, in the order of creation.
@@ -216,6 +219,13 @@ class MemoryCluster(ObjectIndex):
             if not any(owner.uid in self._by_uid for owner in owners):
                 self.delete(*dependent)
 
+    def _listeners_of(self, kind: str) -> tuple[Listener, ...]:
+        heard = self._heard_by.get(kind)
+        if heard is None:
+            heard = tuple(listener for wanted, listener in self._listeners if wanted is None or wanted == kind)
+            self._heard_by[kind] = heard
+        return heard
+
     def _emit(self, event: WatchEvent) -> None:
         self._outbox.append(event)
         if not self._delivering:
@@ -226,10 +236,8 @@ class MemoryCluster(ObjectIndex):
         try:
             while self._outbox:
                 event = self._outbox.popleft()
-                kind = event.object.KIND
-                for wanted, listener in self._listeners:
-                    if wanted is None or wanted == kind:
-                        listener(event)
+                for listener in self._listeners_of(event.object.KIND):
+                    listener(event)
         finally:
             # A listener that failed ends the run; what it left behind must not come out at the next write.
             self._delivering = False
