@@ -141,9 +141,9 @@ class MemoryCluster:
             if namespace is None or key[1] == namespace:
                 yield obj
 
-    def kinds(self) -> list[str]:
+    def kinds(self) -> tuple[str, ...]:
         """Kinds of which there is, or was, an object, in the order in which the first one came."""
-        return list(self._objects)
+        return tuple(self._objects)
 
     def count(self, kind: str) -> int:
         """Number of objects of a kind."""
