@@ -72,7 +72,9 @@ def check_statuses(play: Played) -> None:
         assert reserved or not conditions.is_true(known(each), conditions.ADMITTED), each.metadata.name
         owners = each.metadata.owner_references or ()
         if owners:
-            assert any(play.cluster.by_uid(owner.uid) for owner in owners), f"{each.metadata.name} has lost its job"
+            assert any(play.cluster.by_uid(owner.uid) for owner in owners), (
+                f"{each.metadata.name} has lost its job"
+            )
 
 
 def check_quota(play: Played) -> None:
@@ -154,7 +156,9 @@ def check_jobs(play: Played) -> None:
             if without_quota(mine) is not None:
                 continue
             if released:
-                assert any(conditions.is_true(known(each), conditions.ADMITTED) for each in holders(mine)), name
+                assert any(conditions.is_true(known(each), conditions.ADMITTED) for each in holders(mine)), (
+                    name
+                )
             if not released and play.stops_without_quota(job.metadata.uid):
                 continue
             if released or integration.active(job):
@@ -188,7 +192,9 @@ def check_pods(play: Played) -> None:
         given = sum(sum(slices.pod_counts(each.spec.pod_sets).values()) for each in holders(workloads))
         if any(eviction.is_evicted(each) and is_elastic(each) for each in holders(workloads)):
             continue  # A slice that shrinks while its pods stop gives back at once what they have (JS-480).
-        assert count <= max(given, without_quota(workloads) or 0), f"{count} pods of {root.metadata.name} run, {given} may"
+        assert count <= max(given, without_quota(workloads) or 0), (
+            f"{count} pods of {root.metadata.name} run, {given} may"
+        )
 
 
 def workloads_below(play: Simulation, root: Any) -> list[Workload]:
@@ -198,11 +204,11 @@ def workloads_below(play: Simulation, root: Any) -> list[Workload]:
     while below:
         each = below.pop()
         if each.KIND != Workload.KIND:
-            found.update(dict.fromkeys(slices.key_of(one) for one in workloads_of(play.cluster, each.metadata)))
+            found.update(
+                dict.fromkeys(slices.key_of(one) for one in workloads_of(play.cluster, each.metadata))
+            )
             below += play.cluster.dependents(each.metadata.uid or "")
-    return [
-        each for key in found if (each := play.cluster.get(Workload.KIND, *key.split("/"))) is not None
-    ]
+    return [each for key in found if (each := play.cluster.get(Workload.KIND, *key.split("/"))) is not None]
 
 
 def check_nodes(play: Played) -> None:

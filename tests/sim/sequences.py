@@ -32,7 +32,16 @@ from tests.sim import kind_makers as kinds
 from tests.sim.test_elastic_ray import ELASTIC, elastic
 from tests.sim.test_lifecycle import annotated, check, waiting
 from tests.sim.test_lifecycle_kinds import FRAMEWORKS
-from tests.sim.world import MINUTE, SECOND, cluster_queue, flavor, job, local_queue, manifests, one_queue, workload
+from tests.sim.world import (
+    MINUTE,
+    SECOND,
+    cluster_queue,
+    flavor,
+    job,
+    local_queue,
+    manifests,
+    workload,
+)
 
 Json = dict[str, Any]
 
@@ -66,7 +75,11 @@ def drawn(seed: int) -> Drawn:
     placed = dice.random() < 0.3
     bounded = dice.random() < 0.4  # Whether Workloads whose pods are never ready are given up at last.
     objects = list(places(dice) if placed else quota(dice))
-    jobs = [each for number in range(dice.randint(1, 4)) for each in one_job(dice, f"j{number}", placed=placed, bounded=bounded)]
+    jobs = [
+        each
+        for number in range(dice.randint(1, 4))
+        for each in one_job(dice, f"j{number}", placed=placed, bounded=bounded)
+    ]
     arrivals = {each["metadata"]["name"][:2]: 0 for each in jobs}
     count = dice.randint(8, 20)
     times: list[int] = [0]
@@ -79,9 +92,7 @@ def drawn(seed: int) -> Drawn:
     whats = [name for name, (weight, _) in EVENTS.items() for _ in range(weight)]
     if placed:
         whats += ["lose a node"] * 4 + ["bring nodes back"] * 3
-    happenings = [
-        Happening(at, dice.choice(whats), dice.randrange(1000)) for at in times[len(arrivals) :]
-    ]
+    happenings = [Happening(at, dice.choice(whats), dice.randrange(1000)) for at in times[len(arrivals) :]]
     if dice.random() < 0.7:
         happenings.append(Happening(times[-1] + 10 * SECOND, "release", 0))
     configuration = None
@@ -100,7 +111,9 @@ def quota(dice: Random) -> Sequence[Json]:
     """One or two flavors, at times with a check on the second one."""
     cpu = dice.randint(3, 9)
     spec: Json = {
-        "preemption": {"withinClusterQueue": dice.choice(("LowerPriority", "LowerOrNewerEqualPriority", "Never"))},
+        "preemption": {
+            "withinClusterQueue": dice.choice(("LowerPriority", "LowerOrNewerEqualPriority", "Never"))
+        },
         "queueingStrategy": dice.choice(("StrictFIFO", "BestEffortFIFO")),
     }
     common = [kinds.HIGH, kinds.runtime(), local_queue()]
@@ -109,7 +122,13 @@ def quota(dice: Random) -> Sequence[Json]:
     rules = [{"name": "check", "onFlavors": ["spot"]}]
     spec["admissionChecksStrategy"] = {"admissionChecks": rules}
     quotas = {"base": {"cpu": cpu // 2}, "spot": {"cpu": cpu - cpu // 2 + 2}}
-    answers = ("2s=Ready", "5s=Retry/3s; 1s=Ready", "2s=Ready,20s=Rejected", "3s=Rejected; 1s=Ready", "0s=Ready")
+    answers = (
+        "2s=Ready",
+        "5s=Retry/3s; 1s=Ready",
+        "2s=Ready,20s=Rejected",
+        "3s=Rejected; 1s=Ready",
+        "0s=Ready",
+    )
     return [
         flavor("base"),
         flavor("spot"),
@@ -128,7 +147,11 @@ def one_job(dice: Random, name: str, *, placed: bool, bounded: bool) -> list[Jso
     """A job of any kind with its fate."""
     run_time = f"{dice.choice((3, 20, 60, 150))}s"
     labels = {kinds.PRIORITY: "high"} if dice.random() < 0.3 else {}
-    pods = kinds.required(dice.choice(("rack", "kubernetes.io/hostname"))) if placed and dice.random() < 0.8 else None
+    pods = (
+        kinds.required(dice.choice(("rack", "kubernetes.io/hostname")))
+        if placed and dice.random() < 0.8
+        else None
+    )
     made = dice.choice(MAKERS)(dice, name, pods)
     fate = {"run_time": run_time}
     if dice.random() < 0.4:
@@ -174,7 +197,9 @@ def an_elastic_job(dice: Random, name: str, pods: Json | None) -> list[Json]:
 
 def an_elastic_ray_kind(dice: Random, name: str, pods: Json | None) -> list[Json]:
     del pods
-    return [elastic(dice.choice(("RayCluster", "RayJob", "RayService")), workers=dice.randint(0, 3), name=name)]
+    return [
+        elastic(dice.choice(("RayCluster", "RayJob", "RayService")), workers=dice.randint(0, 3), name=name)
+    ]
 
 
 def a_workload(dice: Random, name: str, pods: Json | None) -> list[Json]:
@@ -290,7 +315,9 @@ class Played(Simulation):
             each
             for kind in self.cluster.kinds()
             for each in self.cluster.list(kind)
-            if each.metadata.name.startswith("j") and not each.metadata.owner_references and each.KIND != Workload.KIND
+            if each.metadata.name.startswith("j")
+            and not each.metadata.owner_references
+            and each.KIND != Workload.KIND
         ]
         return sorted(found, key=lambda each: (each.metadata.name, each.KIND))
 
@@ -330,7 +357,9 @@ def resize(play: Played, number: int) -> None:
         case "RayCluster":
             spec = grown(spec, size)
         case "RayJob" | "RayService":
-            below = [each for each in play.cluster.dependents(chosen.metadata.uid) if each.KIND == "RayCluster"]
+            below = [
+                each for each in play.cluster.dependents(chosen.metadata.uid) if each.KIND == "RayCluster"
+            ]
             if not below:
                 return
             chosen = below[0]
@@ -361,9 +390,7 @@ def evict(play: Played, number: int) -> None:
     held = play.workloads(held=True)
     if held:
         chosen = held[number % len(held)]
-        play.cluster.update_status(
-            eviction.preempted(chosen, "InClusterQueue", "make way", play.clock.now)
-        )
+        play.cluster.update_status(eviction.preempted(chosen, "InClusterQueue", "make way", play.clock.now))
 
 
 def delete_job(play: Played, number: int) -> None:
@@ -451,7 +478,12 @@ def end_of(simulation: Simulation) -> dict[str, Any]:
 if __name__ == "__main__":
     sequence = drawn(int(sys.argv[1]))
     for each in sequence.objects:
-        print(each["kind"], each["metadata"]["name"], each["metadata"].get("annotations"), each["metadata"].get("labels"))
+        print(
+            each["kind"],
+            each["metadata"]["name"],
+            each["metadata"].get("annotations"),
+            each["metadata"].get("labels"),
+        )
     for each in sequence.happenings:
         print(each.at_ns / SECOND, each.what, each.number)
     print("restarts", [each / SECOND for each in sequence.restarts], sequence.configuration)

@@ -104,7 +104,7 @@ class WorkloadObserver:
                 self._reserved(key, row, workload)
             row.evicting = eviction.eviction_of(workload) is not None
             if event.old is not None and conditions.is_active(event.old) != conditions.is_active(workload):
-                # Its quota is free at once, while its pods still stop, and taken again if it may run after all (LC-1505).
+                # Its quota is free at once, while its pods still stop, and taken again if it is active again (LC-1505).
                 recorder.resized(key, held_usage(workload), now)
             if state == "admitted" and row.state is State.RESERVED:
                 self._admitted(key, row, workload)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kueue_fast.api.configuration import Configuration
+from kueue_fast.engine import Engine
+from kueue_fast.errors import InputError, Unsupported
 
-__all__ = ["Progress", "SimulationOptions"]
+__all__ = ["Progress", "SimulationOptions", "fair_sharing", "new_engine"]
 
 # Called with the number of workloads that have ended, and of all.
 Progress: TypeAlias = Callable[[int, int], None]
@@ -29,3 +31,16 @@ class SimulationOptions:
     events: bool = False
     history: bool = False
     progress: Progress | None = None
+
+
+def new_engine(options: SimulationOptions) -> Engine:
+    """An engine that knows no object yet. Raises InputError."""
+    try:
+        return Engine(configuration=options.configuration, feature_gates=options.feature_gates)
+    except Unsupported as error:
+        raise InputError(str(error), object="Configuration") from error
+
+
+def fair_sharing(options: SimulationOptions) -> bool:
+    """Whether the configuration turns fair sharing on; an empty section does."""
+    return options.configuration is not None and options.configuration.fair_sharing is not None

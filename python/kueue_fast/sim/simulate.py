@@ -22,7 +22,7 @@ from kueue_fast.api.core import Namespace, Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
-from kueue_fast.engine import Cycle, Engine, Requeued
+from kueue_fast.engine import Cycle, Requeued
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.defaults import defaulted
 from kueue_fast.lifecycle import events
@@ -45,7 +45,7 @@ from kueue_fast.sim.local_queue_use import sample
 from kueue_fast.sim.manifest import NO_FACTS, Manifest, SimulationFacts, describe
 from kueue_fast.sim.node_registration import registered, schedule_changes
 from kueue_fast.sim.observer import WorkloadObserver
-from kueue_fast.sim.options import SimulationOptions
+from kueue_fast.sim.options import SimulationOptions, fair_sharing, new_engine
 from kueue_fast.sim.outcome import FinishedRun, conclude
 from kueue_fast.sim.placed_pods import PlacedPods
 from kueue_fast.sim.preemptions import Preemptions
@@ -185,8 +185,8 @@ class Simulation:
     def restart(self) -> None:
         """As if Kueue's process had ended and come back: the engine and the controllers start anew, from objects alone.
 
-        What stands for others goes on: nodes, pods and their runs, operators, autoscalers, admission checks, users. To be
-        called between events, say from an entry of the clock.
+        What stands for others goes on: nodes, pods and their runs, operators, admission checks, users. To be called
+        between events, say from an entry of the clock.
         """
         self._housekeeping.restart()
         self.engine = new_engine(self._options)
@@ -397,16 +397,3 @@ class Simulation:
         schedule_changes_of_users(self.cluster, self.clock, manifest, self.recorder.start_ns)
         if isinstance(stored, Job):
             schedule_resizes(self.cluster, self.clock, stored, manifest.facts, self.recorder.start_ns)
-
-
-def new_engine(options: SimulationOptions) -> Engine:
-    """An engine that knows no object yet. Raises InputError."""
-    try:
-        return Engine(configuration=options.configuration, feature_gates=options.feature_gates)
-    except Unsupported as error:
-        raise InputError(str(error), object="Configuration") from error
-
-
-def fair_sharing(options: SimulationOptions) -> bool:
-    """Whether the configuration turns fair sharing on; an empty section does."""
-    return options.configuration is not None and options.configuration.fair_sharing is not None

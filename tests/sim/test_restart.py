@@ -1,0 +1,66 @@
+"""Restarts of Kueue in the middle of a run, and what random sequences of events found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kueue_fast.api.kueue import Workload
+from kueue_fast.sim.options import SimulationOptions
+from kueue_fast.sim.simulate import Simulation
+from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, urgent
+from tests.sim.sequences import end_of
+from tests.sim.world import SECOND, START, job, manifests, one_queue
+
+
+def simulation(*objects: dict[str, Any]) -> Simulation:
+    return Simulation(manifests(*objects), SimulationOptions())
+
+
+@pytest.mark.parametrize("seconds", [0, 30.5, 60, 120, 130.5, 200])
+def test_a_restart_changes_nothing(seconds: float) -> None:
+    objects = (*queues(6), job("a", parallelism=2), ray_job(name="r"), urgent(), *group(4))
+    without = simulation(*objects)
+    without.run()
+    played = simulation(*objects)
+    before = played.engine
+    played.clock.schedule(START + int(seconds * SECOND), lambda _: played.restart())
+    played.run()
+    assert played.engine is not before
+    assert end_of(played) == end_of(without)
+
+
+def test_a_workload_that_was_being_deleted_goes_with_its_owner() -> None:
+    """Nothing changes in it when the owner goes, so that nobody looked: it held its quota for ever."""
+    played = simulation(*one_queue(), leader_worker_set(1, 2, name="served"))
+    clock, cluster = played.clock, played.cluster
+
+    def delete_workload(_: Any) -> None:
+        [found] = cluster.list(Workload.KIND)
+        cluster.delete(Workload.KIND, "ns", found.metadata.name)
+
+    clock.schedule(START + SECOND, delete_workload)
+    clock.schedule(START + 2 * SECOND, lambda _: cluster.delete("LeaderWorkerSet", "ns", "served"))
+    played.run()
+    assert list(cluster.list(Workload.KIND)) == []
+    assert played.recorder.holding == {}
+
+
+def test_a_workload_that_is_activated_again_while_it_stops_counts_again() -> None:
+    played = simulation(*one_queue(), job("a", cpu=2, grace="10s"))
+
+    def switch(active: Any) -> None:
+        [found] = played.cluster.list(Workload.KIND)
+        spec = msgspec.structs.replace(found.spec, active=active)
+        played.cluster.update(msgspec.structs.replace(found, spec=spec))
+
+    told = []
+    meters = played.recorder.queue_meters
+    for second, active in ((1, False), (2, True)):
+        played.clock.schedule(START + second * SECOND, switch, active)
+        at = START + second * SECOND + 1
+        played.clock.schedule(at, lambda _: told.append(meters["cq", "default", "cpu"].current))
+    played.run()
+    assert told == [0, 2000]
