@@ -19,11 +19,12 @@ from typing import Final
 from kueue_fast.api import batch, core, kueue
 from kueue_fast.app.decisions import DecisionWriter
 from kueue_fast.app.events import Events
-from kueue_fast.app.jobs import JobController
+from kueue_fast.app.integrations import Sink, job_controllers, job_kinds, live_registry
 from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
 from kueue_fast.app.shadow import Shadow
 from kueue_fast.app.statuses import StatusWriter
+from kueue_fast.app.view import LiveView
 from kueue_fast.app.workloads import WorkloadController
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
@@ -88,7 +89,11 @@ class Controller:
         self._gates = FeatureGates({**(settings.configuration.feature_gates or {}), **settings.feature_gates})
         lease = lease_settings(settings, pod_namespace)
         self.elector = None if lease is None else LeaderElector(connection, lease)
-        self.cluster = KubeCluster(connection, KINDS)
+        self._jobs = JobSettings.read(settings.configuration, self._gates)
+        kinds = [kind for kind in job_kinds(self._jobs) if kind not in KINDS]
+        self.cluster = KubeCluster(connection, KINDS, optional=kinds)
+        # A framework that is not known must stop the start too.
+        self._registry = live_registry(self.cluster, self._jobs)
         self.leading = asyncio.Event()
         self.shadow: Shadow | None = None
         wait = settings.configuration.wait_for_pods_ready
@@ -126,7 +131,7 @@ class Controller:
         holds = (lambda: True) if self.elector is None else self.elector.holds
         writer = Writer(self._connection, may_write=holds)
         recorder = EventRecorder(self._connection, self._settings.hostname, time.time_ns)
-        sinks: list[JobController] = []
+        sinks: list[Sink] = []
 
         def fail(error: BaseException) -> None:
             if not failed.done():
@@ -145,20 +150,14 @@ class Controller:
         for kind in KINDS:
             for obj in self.cluster.list(kind):
                 feed(WatchEvent(Change.ADDED, obj, None))
-        self.cluster.watch(None, feed)
+            self.cluster.watch(kind, feed)
         if not self._settings.shadow:
             WorkloadController(self.cluster, statuses, Reasons.read(self._gates), time.time_ns).start()
-            configuration = self._settings.configuration
-            jobs = JobController(
-                self.cluster,
-                writer,
-                events,
-                JobSettings.read(configuration, self._gates),
-                configuration.managed_jobs_namespace_selector,
-                time.time_ns,
-            )
-            sinks.append(jobs)
-            jobs.start()
+            selector = self._settings.configuration.managed_jobs_namespace_selector
+            view = LiveView(self.cluster, self._jobs, selector)
+            sinks += job_controllers(self.cluster, writer, events, view, self._registry, time.time_ns)
+            for sink in sinks:
+                sink.start()
         self.leading.set()
         log.info("leading%s", ", in shadow: nothing is written" if self._settings.shadow else "")
         background = [asyncio.create_task(recorder.run()), asyncio.create_task(_sweep(recorder))]
