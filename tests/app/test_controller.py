@@ -34,8 +34,9 @@ async def queues(world, cpu="4", **spec):
 
 
 @asynccontextmanager
-async def controller(world, **settings):
+async def controller(world, frameworks=("batch/job",), **settings):
     configuration = default_configuration()
+    configuration.integrations.frameworks = list(frameworks)
     configuration.wait_for_pods_ready = None
     configuration.leader_election.resource_namespace = world.namespace
     configuration.client_connection.qps = -1
