@@ -103,11 +103,13 @@ class DecisionWriter:
             self._events.record(SCHEDULER, events.second_pass_failed(namespace, name, message, now))
             return
 
+        requests = requeued.requests()
+
         def build(current: Workload) -> Workload | None:
             # Whoever holds quota by now is not what the cycle looked at.
             if current.status is not None and current.status.admission is not None:
                 return None
-            return admission.pending(current, message, now, reasons=self._reasons)
+            return admission.pending(current, message, now, reasons=self._reasons, requests=requests)
 
         # Upstream repeats the event in every cycle; where the status stands already, it says nothing new.
         self._write(workload, build, [events.pending(namespace, name, message, now)])
