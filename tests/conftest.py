@@ -77,6 +77,20 @@ def plane_with_pods(plane: ControlPlane) -> ControlPlane:
     return plane
 
 
+@pytest.fixture(scope="session")
+def plane_with_kuberay(plane_with_pods: ControlPlane) -> ControlPlane:
+    """The same, with KubeRay."""
+    plane_with_pods.up_kuberay()
+    return plane_with_pods
+
+
+@pytest.fixture(scope="session")
+def plane_with_lws(plane_with_pods: ControlPlane) -> ControlPlane:
+    """The same as `plane_with_pods`, with the kind LeaderWorkerSet; its operator is played by the test."""
+    plane_with_pods.install_operator_crds("lws")
+    return plane_with_pods
+
+
 @pytest.fixture
 def world(plane: ControlPlane, request: pytest.FixtureRequest) -> World:
     """A namespace, and makers of connections."""

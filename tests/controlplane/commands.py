@@ -111,6 +111,18 @@ def kwok(program: Path, kubeconfig: Path, stages: Path, port: int) -> list[str]:
     ]
 
 
+def kuberay(program: Path, kubeconfig: Path, metrics_port: int, health_port: int) -> list[str]:
+    return [
+        str(program),
+        f"--kubeconfig={kubeconfig}",
+        "--enable-leader-election=false",
+        f"--metrics-addr={HOST}:{metrics_port}",
+        f"--health-probe-bind-address={HOST}:{health_port}",
+        "--qps=200",
+        "--burst=400",
+    ]
+
+
 def _component(program: Path, kubeconfig: Path, port: int) -> list[str]:
     return [
         str(program),

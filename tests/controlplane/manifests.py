@@ -1,4 +1,4 @@
-"""Kueue's CRDs, read from the folder of its Go module; nothing of them is kept here."""
+"""CRDs, read from the folders of Go modules; nothing of them is kept here."""
 
 from pathlib import Path
 from typing import Any
@@ -9,18 +9,31 @@ from tests.controlplane.build import manifests
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 KUEUE_CRDS = Path("config/components/crd/bases")
+OPERATOR_CRDS = Path("config/crd/bases")
 
 
 def kueue_crds() -> list[dict[str, Any]]:
     """CRDs that need no webhook: only v1beta2 is served, so that nothing has to be converted."""
-    found = [
-        document
-        for path in sorted((manifests("kueue") / KUEUE_CRDS).glob("*.yaml"))
-        for document in yaml.load_all(path.read_text(encoding="utf-8"), LOADER)
-        if document
-    ]
+    found = _documents(manifests("kueue") / KUEUE_CRDS)
     for crd in found:
         crd["spec"]["conversion"] = {"strategy": "None"}
         for version in crd["spec"]["versions"]:
             version["served"] = version["name"] == "v1beta2"
     return found
+
+
+def operator_crds(component: str) -> list[dict[str, Any]]:
+    """CRDs of an operator, without webhooks."""
+    found = _documents(manifests(component) / OPERATOR_CRDS)
+    for crd in found:
+        crd["spec"]["conversion"] = {"strategy": "None"}
+    return found
+
+
+def _documents(folder: Path) -> list[dict[str, Any]]:
+    return [
+        document
+        for path in sorted(folder.glob("*.yaml"))
+        for document in yaml.load_all(path.read_text(encoding="utf-8"), LOADER)
+        if document
+    ]

@@ -11,7 +11,7 @@ from tests.controlplane.build import program
 from tests.controlplane.certificates import Authority, Pair, write_signing_key
 from tests.controlplane.client import Client, RequestError
 from tests.controlplane.kubeconfig import certificate_user, write_kubeconfig
-from tests.controlplane.manifests import kueue_crds
+from tests.controlplane.manifests import kueue_crds, operator_crds
 from tests.controlplane.ports import HOST, free_ports, listening
 from tests.controlplane.processes import Processes
 
@@ -21,6 +21,7 @@ USERS = {
     "scheduler": ("system:kube-scheduler", None),
     "kwok": ("kwok", "system:masters"),
 }
+OPERATOR = ("operator", "system:masters")
 
 
 class ControlPlane:
@@ -102,6 +103,26 @@ class ControlPlane:
         self._commands["kwok"] = commands.kwok(programs["kwok"], files["kwok"], STAGES, self._ports["kwok"])
         for name in names:
             self.start(name)
+
+    def install_operator_crds(self, component: str) -> None:
+        """Kinds of an operator, without its webhooks and without itself."""
+        crds = operator_crds(component)
+        for crd in crds:
+            self.client.apply(crd)
+        for crd in crds:
+            served = next(each["name"] for each in crd["spec"]["versions"] if each["served"])
+            self._wait_served(f"{crd['spec']['group']}/{served}", crd["spec"]["names"]["kind"])
+
+    def up_kuberay(self) -> None:
+        """KubeRay with its kinds; nobody answers for the dashboards of its clusters."""
+        self.install_operator_crds("kuberay")
+        path = self.folder / "kuberay.kubeconfig"
+        pair = self._authority.issue("kuberay", *OPERATOR)
+        write_kubeconfig(path, self.server, certificate_user(pair), self._pki / "ca.crt")
+        metrics, health = free_ports(2)
+        self._ports["kuberay"] = health
+        self._commands["kuberay"] = commands.kuberay(program("kuberay"), path, metrics, health)
+        self.start("kuberay")
 
     def issue(self, name: str, common_name: str, organization: str | None = None) -> Pair:
         """A client certificate that the apiserver trusts."""

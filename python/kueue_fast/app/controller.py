@@ -19,11 +19,15 @@ from typing import Final
 from kueue_fast.api import batch, core, kueue
 from kueue_fast.app.decisions import DecisionWriter
 from kueue_fast.app.events import Events
-from kueue_fast.app.jobs import JobController
+from kueue_fast.app.finalizers import FinalizerController
+from kueue_fast.app.integrations import Sink, job_controllers, job_kinds, live_registry
+from kueue_fast.app.observability import Observability, serving
+from kueue_fast.app.queue_statuses import QueueStatusController
 from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
 from kueue_fast.app.shadow import Shadow
 from kueue_fast.app.statuses import StatusWriter
+from kueue_fast.app.view import LiveView
 from kueue_fast.app.workloads import WorkloadController
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
@@ -35,7 +39,7 @@ from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.engine import Engine
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.settings import JobSettings
-from kueue_fast.lifecycle.status import Reasons
+from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.model.features import FeatureGates
 
 __all__ = ["Controller", "run_controller"]
@@ -74,7 +78,9 @@ async def run_controller(settings: ControllerSettings) -> None:
     credentials = Credentials(find_kubeconfig(settings.kubeconfig, os.environ, Path.home()))
     pod_namespace = NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else None
     async with await Connection.open(credentials, settings.connection()) as connection:
-        await Controller(settings, connection, pod_namespace).run()
+        controller = Controller(settings, connection, pod_namespace)
+        async with serving(settings.configuration, connection, controller.observability):
+            await controller.run()
 
 
 class Controller:
@@ -88,12 +94,17 @@ class Controller:
         self._gates = FeatureGates({**(settings.configuration.feature_gates or {}), **settings.feature_gates})
         lease = lease_settings(settings, pod_namespace)
         self.elector = None if lease is None else LeaderElector(connection, lease)
-        self.cluster = KubeCluster(connection, KINDS)
+        self._jobs = JobSettings.read(settings.configuration, self._gates)
+        kinds = [kind for kind in job_kinds(self._jobs) if kind not in KINDS]
+        self.cluster = KubeCluster(connection, KINDS, optional=kinds)
+        # A framework that is not known must stop the start too.
+        self._registry = live_registry(self.cluster, self._jobs)
         self.leading = asyncio.Event()
         self.shadow: Shadow | None = None
+        self.observability = Observability(settings.configuration, self._gates, self.cluster, self._role)
         wait = settings.configuration.wait_for_pods_ready
-        if wait is not None:
-            log.warning("waitForPodsReady is not acted upon yet: pods that do not get ready are not evicted")
+        if wait is not None and wait.block_admission:
+            log.warning("waitForPodsReady.blockAdmission is not acted upon yet: admissions do not wait for pods")
         # A configuration that the engine does not take must stop the start, not the take-over.
         self._make_engine()
 
@@ -114,6 +125,12 @@ class Controller:
             finally:
                 watching.cancel()
 
+    def _role(self) -> str:
+        """`replica_role` of metrics; a shadow decides no more than a follower. Source: OP-186."""
+        if self._settings.shadow:
+            return "follower"
+        return "standalone" if self.elector is None else "leader" if self.leading.is_set() else "follower"
+
     def _make_engine(self) -> Engine:
         try:
             return Engine(self._settings.configuration, self._settings.feature_gates)
@@ -126,7 +143,7 @@ class Controller:
         holds = (lambda: True) if self.elector is None else self.elector.holds
         writer = Writer(self._connection, may_write=holds)
         recorder = EventRecorder(self._connection, self._settings.hostname, time.time_ns)
-        sinks: list[JobController] = []
+        sinks: list[Sink] = []
 
         def fail(error: BaseException) -> None:
             if not failed.done():
@@ -137,35 +154,50 @@ class Controller:
         statuses = StatusWriter(self.cluster, writer)
         if self._settings.shadow:
             self.shadow = Shadow(self.cluster)
-            scheduler.start(self.shadow.on_cycle)
+            scheduler.start(self.observability.lead(scheduler, self.shadow.on_cycle))
         else:
-            decisions = DecisionWriter(self.cluster, statuses, events, self._gates, scheduler.submit)
-            scheduler.start(decisions.on_cycle)
+            preempted = self.observability.metrics.preempted
+            decisions = DecisionWriter(
+                self.cluster, statuses, events, self._gates, scheduler.submit, preempted
+            )
+            scheduler.start(self.observability.lead(scheduler, decisions.on_cycle))
         feed = scheduler.feed
         for kind in KINDS:
             for obj in self.cluster.list(kind):
                 feed(WatchEvent(Change.ADDED, obj, None))
-        self.cluster.watch(None, feed)
+            self.cluster.watch(kind, feed)
         if not self._settings.shadow:
-            WorkloadController(self.cluster, statuses, Reasons.read(self._gates), time.time_ns).start()
-            configuration = self._settings.configuration
-            jobs = JobController(
+            workloads = WorkloadController(
                 self.cluster,
                 writer,
                 events,
-                JobSettings.read(configuration, self._gates),
-                configuration.managed_jobs_namespace_selector,
+                LifecycleSettings.read(self._settings.configuration, self._gates),
                 time.time_ns,
+                topology_aware=self._gates.enabled("TopologyAwareScheduling"),
             )
-            sinks.append(jobs)
-            jobs.start()
+            sinks += [workloads, FinalizerController(self.cluster, writer, time.time_ns)]
+            selector = self._settings.configuration.managed_jobs_namespace_selector
+            view = LiveView(self.cluster, self._jobs, selector)
+            sinks += job_controllers(self.cluster, writer, events, view, self._registry, time.time_ns)
+            for sink in sinks:
+                sink.start()
         self.leading.set()
         log.info("leading%s", ", in shadow: nothing is written" if self._settings.shadow else "")
         background = [asyncio.create_task(recorder.run()), asyncio.create_task(_sweep(recorder))]
+        if not self._settings.shadow:
+            queues = QueueStatusController(
+                self.cluster,
+                writer,
+                self.observability.numbers,
+                time.time_ns,
+                fair_sharing=self._settings.configuration.fair_sharing is not None,
+            )
+            background.append(asyncio.create_task(queues.run()))
         try:
             await failed
         finally:
             self.leading.clear()
+            self.observability.follow()
             for sink in sinks:
                 sink.stop()
             await scheduler.stop()

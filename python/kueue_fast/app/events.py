@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from kueue_fast.api.batch import Job
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.events import EventRecorder, ObjectReference
 from kueue_fast.cluster.kube.resources import RESOURCES
 from kueue_fast.lifecycle.events import Event
 
-__all__ = ["JOBS", "SCHEDULER", "WORKLOADS", "Events"]
+__all__ = ["SCHEDULER", "WORKLOADS", "Events", "recorder_name"]
 
 SCHEDULER: Final = "kueue-admission"
 WORKLOADS: Final = "kueue-workload-controller"
-JOBS: Final = {Job.KIND: "batch/job-kueue-controller"}
+
+
+def recorder_name(framework: str) -> str:
+    """Who records events about the jobs of a framework."""
+    return f"{framework}-kueue-controller"
 
 
 class Events:

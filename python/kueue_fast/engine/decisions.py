@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from kueue_fast.arrays.decisions import PodSetAssignment
 
-__all__ = ["Admission", "Cycle", "PodSetAssignment", "Preemption", "Requeued"]
+__all__ = ["Admission", "Cycle", "PodSetAssignment", "Preemption", "Requests", "Requeued"]
 
 
 class Admission(msgspec.Struct, frozen=True, gc=False):
@@ -21,6 +21,20 @@ class Admission(msgspec.Struct, frozen=True, gc=False):
     checks: tuple[str, ...]
 
 
+Requests: TypeAlias = tuple[tuple[str, Mapping[str, int]], ...]
+"""Pod sets in order: the name, and what all its pods ask for by resource, in the kernel's units."""
+
+
+class Words(Protocol):
+    """What a cycle found, in words when it is called."""
+
+    def __call__(self) -> str:
+        """Why the workload waits."""
+
+    def requests(self) -> Requests:
+        """What its pod sets ask for."""
+
+
 class Requeued(NamedTuple):
     """A head that went back to its queue. `reason` is upstream's, `outcome` ours, `words` makes the text."""
 
@@ -28,13 +42,17 @@ class Requeued(NamedTuple):
     cluster_queue: str
     reason: str
     outcome: str
-    words: Callable[[], str]
+    words: Words
     again: bool = False
     """It holds its quota and found no places; it comes again after a while (TP-1604)."""
 
     def message(self) -> str:
         """Why it waits, in upstream's words."""
         return self.words()
+
+    def requests(self) -> Requests:
+        """What its pod sets asked for."""
+        return self.words.requests()
 
 
 class Preemption(msgspec.Struct, frozen=True, gc=False):

@@ -8,8 +8,11 @@ import msgspec
 
 from kueue_fast.arrays.decisions import OUTCOMES, REQUEUE_REASONS, Reason
 from kueue_fast.arrays.layouts import Layout
+from kueue_fast.arrays.tables import PODS
 from kueue_fast.engine import messages
+from kueue_fast.engine.decisions import Requests
 from kueue_fast.engine.state import State
+from kueue_fast.model.quantities import multiply
 
 __all__ = ["Refusal"]
 
@@ -54,6 +57,20 @@ class Refusal(msgspec.Struct, gc=False, eq=False):
     def reasons(self) -> list[Reason]:
         """Why flavors were passed over, in the order in which the kernel found it."""
         return self.state.reader.reasons(self.rows)
+
+    def requests(self) -> Requests:
+        """What its pod sets ask for, without pods that are done with."""
+        return tuple(
+            (
+                pod_set.name,
+                {
+                    resource: multiply(pod_set.count - min(pod_set.reclaimed, pod_set.count), amount)
+                    for resource, amount in pods.requests
+                    if resource != PODS
+                },
+            )
+            for pod_set, pods in zip(self.layout.pod_sets, self.layout.classes, strict=True)
+        )
 
     def __call__(self) -> str:
         """Why it waits, in upstream's words."""

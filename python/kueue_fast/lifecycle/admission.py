@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from kueue_fast.api.kueue import Admission, PodSetAssignment, Workload, WorkloadStatus
+from kueue_fast.api.kueue import Admission, PodSetAssignment, PodSetRequest, Workload, WorkloadStatus
 from kueue_fast.api.topology_assignment import Domain, encode
 from kueue_fast.lifecycle.status import (
     FALSE,
@@ -205,17 +205,29 @@ def pending(
     *,
     reason: str = "",
     reasons: Reasons = Reasons(),
+    requests: Sequence[tuple[str, Mapping[str, int]]] = (),
 ) -> Workload | None:
     """The Workload with why the cycle could not admit it, or None when that stands there already.
 
     `reason` is the granular reason, which counts only with its gate; without it the condition says `Pending`.
+    `requests` says of each pod set what its pods ask for, in the kernel's units; left out, the status keeps silent.
 
     Source: QC-140, QC-141, LC-504, LC-705.
     """
     status = writable_status(workload)
-    if not unset_reservation(workload, status, reasons.pick(reason, PENDING), message, now_ns, reasons):
-        return None
-    return with_status(workload, status)
+    changed = unset_reservation(workload, status, reasons.pick(reason, PENDING), message, now_ns, reasons)
+    asked = [
+        PodSetRequest(
+            name=name,
+            resources={resource: format_amount(resource, amount) for resource, amount in sorted(each.items())}
+            or None,
+        )
+        for name, each in requests
+    ]
+    if asked and asked != status.resource_requests:
+        status.resource_requests = asked
+        changed = True
+    return with_status(workload, status) if changed else None
 
 
 def unset_reservation(

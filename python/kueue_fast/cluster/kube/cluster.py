@@ -14,12 +14,24 @@ __all__ = ["KubeCluster"]
 
 
 class KubeCluster(ObjectCache):
-    """Reads as the embedded cluster does; `kinds` are watched once `run` is called."""
+    """Reads as the embedded cluster does; `kinds` and `optional` kinds are watched once `run` is called.
 
-    def __init__(self, connection: Connection, kinds: Iterable[str], report: Report | None = None) -> None:
+    An optional kind need not be installed: until it is, there are no objects of it.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        kinds: Iterable[str],
+        report: Report | None = None,
+        *,
+        optional: Iterable[str] = (),
+    ) -> None:
         super().__init__()
+        self._optional = frozenset(optional)
         self.reflectors = {
-            kind: Reflector(connection, RESOURCES[kind], self, report=report) for kind in kinds
+            kind: Reflector(connection, RESOURCES[kind], self, report=report)
+            for kind in (*kinds, *self._optional)
         }
 
     async def run(self) -> None:
@@ -29,8 +41,14 @@ class KubeCluster(ObjectCache):
                 group.create_task(reflector.run())
 
     async def synced(self, timeout_s: float) -> None:
-        """Return when each kind has been listed once. Raises TimeoutError naming those that were not, and why."""
-        waiting = [asyncio.ensure_future(each.synced.wait()) for each in self.reflectors.values()]
+        """Return when each kind has been listed once, or is optional and not served.
+
+        Raises TimeoutError naming those that were not, and why.
+        """
+        waiting = [
+            asyncio.ensure_future((each.answered if kind in self._optional else each.synced).wait())
+            for kind, each in self.reflectors.items()
+        ]
         try:
             _, late = await asyncio.wait(waiting, timeout=timeout_s)
         finally:
@@ -41,5 +59,6 @@ class KubeCluster(ObjectCache):
                 f"{kind} ({reflector.last_error or 'no answer yet'})"
                 for kind, reflector in self.reflectors.items()
                 if not reflector.synced.is_set()
+                and not (kind in self._optional and reflector.answered.is_set())
             ]
             raise TimeoutError(f"not listed after {timeout_s:g} s: {', '.join(missing)}")

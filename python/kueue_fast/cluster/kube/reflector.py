@@ -48,8 +48,8 @@ Report = Callable[[Resource, Undecodable], None]
 class Reflector:
     """List and watch of one resource into a cache.
 
-    `synced` is set once the first list is in the cache. `report` hears of what cannot be read. A listener of
-    the cache that raises ends `run`.
+    `synced` is set once the first list is in the cache, `answered` also when the kind turned out not to be served.
+    `report` hears of what cannot be read. A listener of the cache that raises ends `run`.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class Reflector:
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
+        self.answered = asyncio.Event()
         self.lists = 0
         self.watches = 0
         self.last_error: ClusterError | None = None
@@ -94,6 +95,8 @@ class Reflector:
                 if self._failures > 1:
                     await self._pause(error)
             except ClusterError as error:
+                if isinstance(error, NotFoundError):
+                    self.answered.set()
                 self._failures += 1
                 await self._pause(error)
 
@@ -123,6 +126,7 @@ class Reflector:
         self._version = pages[-1].resource_version
         self.last_error = None
         self.synced.set()
+        self.answered.set()
 
     async def _page(self, query: dict[str, str]) -> Page:
         body = await self._connection.request("GET", self._path, query=query)

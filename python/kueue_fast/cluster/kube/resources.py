@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from kueue_fast.api import batch, core, kueue
+from kueue_fast.api import (
+    apps,
+    appwrapper,
+    batch,
+    core,
+    jobset,
+    kubeflow,
+    kueue,
+    leaderworkerset,
+    ray,
+    spark,
+    trainer,
+)
 from kueue_fast.api.meta import KubernetesObject
 
 __all__ = ["EVENTS", "LEASES", "RESOURCES", "Resource", "resource_of"]
@@ -49,6 +61,24 @@ RESOURCES: Final = {
         _resource(core.Node, "nodes"),
         _resource(core.Pod, "pods"),
         _resource(batch.Job, "jobs"),
+        _resource(apps.Deployment, "deployments"),
+        _resource(apps.StatefulSet, "statefulsets"),
+        _resource(appwrapper.AppWrapper, "appwrappers"),
+        _resource(jobset.JobSet, "jobsets"),
+        _resource(kubeflow.JAXJob, "jaxjobs"),
+        _resource(kubeflow.MPIJob, "mpijobs"),
+        _resource(kubeflow.PaddleJob, "paddlejobs"),
+        _resource(kubeflow.PyTorchJob, "pytorchjobs"),
+        _resource(kubeflow.TFJob, "tfjobs"),
+        _resource(kubeflow.XGBoostJob, "xgboostjobs"),
+        _resource(leaderworkerset.LeaderWorkerSet, "leaderworkersets"),
+        _resource(ray.RayCluster, "rayclusters"),
+        _resource(ray.RayJob, "rayjobs"),
+        _resource(ray.RayService, "rayservices"),
+        _resource(spark.SparkApplication, "sparkapplications"),
+        _resource(trainer.TrainJob, "trainjobs"),
+        _resource(trainer.TrainingRuntime, "trainingruntimes"),
+        _resource(trainer.ClusterTrainingRuntime, "clustertrainingruntimes"),
         _resource(kueue.ResourceFlavor, "resourceflavors"),
         _resource(kueue.ClusterQueue, "clusterqueues"),
         _resource(kueue.LocalQueue, "localqueues"),

@@ -17,11 +17,20 @@ from kueue_fast.cluster.kube.credentials import Credentials, Endpoint
 from kueue_fast.cluster.kube.errors import ApiError, UnauthorizedError, UnreachableError, api_error
 from kueue_fast.cluster.kube.limits import RateLimit
 
-__all__ = ["APPLY", "JSON", "MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "Connection", "ConnectionSettings"]
+__all__ = [
+    "APPLY",
+    "JSON",
+    "JSON_PATCH",
+    "MERGE_PATCH",
+    "STRATEGIC_MERGE_PATCH",
+    "Connection",
+    "ConnectionSettings",
+]
 
 JSON: Final = "application/json"
 # Apply takes YAML, of which JSON is a part.
 APPLY: Final = "application/apply-patch+yaml"
+JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 

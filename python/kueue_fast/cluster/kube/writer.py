@@ -29,6 +29,7 @@ from kueue_fast.cluster.kube.resources import Resource
 from kueue_fast.cluster.kube.transport import (
     APPLY,
     JSON,
+    JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
     Connection,
@@ -48,6 +49,7 @@ class Verb(enum.Enum):
     """What a write does: HTTP method and content type."""
 
     APPLY = ("PATCH", APPLY)
+    PATCH = ("PATCH", JSON_PATCH)
     MERGE = ("PATCH", MERGE_PATCH)
     STRATEGIC_MERGE = ("PATCH", STRATEGIC_MERGE_PATCH)
     CREATE = ("POST", JSON)

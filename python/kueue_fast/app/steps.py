@@ -1,0 +1,204 @@
+"""Takes what reconcilers decide one step at a time: the next is decided when the last was written, or has failed.
+
+What was written comes back through the watches, which bring the key again.
+
+Source: OP-720, JS-164, JS-346.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from kueue_fast.api.batch import Job
+from kueue_fast.api.kueue import Workload
+from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.app.events import Events
+from kueue_fast.cluster.errors import AlreadyExistsError, ClusterError, ConflictError, NotFoundError
+from kueue_fast.cluster.kube import patches, workload_status
+from kueue_fast.cluster.kube.backoff import Backoff
+from kueue_fast.cluster.kube.cluster import KubeCluster
+from kueue_fast.cluster.kube.writer import Write, Writer
+from kueue_fast.errors import KueueFastError
+from kueue_fast.jobs import reconciler
+from kueue_fast.jobs.actions import DeletePod, DeleteWorkload, GroupAction, RecordEvent, UpdatePod
+from kueue_fast.jobs.job_writes import next_write
+from kueue_fast.lifecycle.events import Event
+from kueue_fast.lifecycle.retention import without_finalizer
+
+__all__ = ["Key", "Steps"]
+
+Key: TypeAlias = tuple[str, str, str]
+"""What is looked at, such as kind, namespace and name of a job."""
+
+RETRY: Final = Backoff(0.1, 60.0)
+SECOND: Final = 1_000_000_000
+
+log = logging.getLogger("jobs")
+
+
+class Steps:
+    """`decide` says what to do for a key; `controller` names who records the events.
+
+    Errors of the input, and flavors that are not there, are retried with growing waits.
+    """
+
+    def __init__(
+        self,
+        cluster: KubeCluster,
+        writer: Writer,
+        recorder: Events,
+        controller: Callable[[Key], str],
+        decide: Callable[[Key], Sequence[GroupAction]],
+    ) -> None:
+        self._cluster = cluster
+        self._writer = writer
+        self._events = recorder
+        self._controller = controller
+        self._decide = decide
+        self._asked: set[Key] = set()
+        # Keys whose last step is being written; True: look again when that is done.
+        self._writing: dict[Key, bool] = {}
+        self._failures: dict[Key, int] = {}
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Take no more steps."""
+        self._stopped = True
+
+    def ask(self, key: Key) -> None:
+        """Have the key looked at, once for all that is being told now."""
+        if key not in self._asked:
+            self._asked.add(key)
+            asyncio.get_running_loop().call_soon(self._look, key)
+
+    def ask_at(self, key: Key, time_ns: int, now_ns: int) -> None:
+        """Have the key looked at when it is time."""
+        asyncio.get_running_loop().call_later(max(0, time_ns - now_ns) / SECOND, self.ask, key)
+
+    def record(self, key: Key, event: Event) -> None:
+        """Record an event that comes with no write."""
+        self._events.record(self._controller(key), event)
+
+    def _look(self, key: Key) -> None:
+        self._asked.discard(key)
+        if self._stopped:
+            return
+        if key in self._writing:
+            self._writing[key] = True
+            return
+        try:
+            actions = self._decide(key)
+        except (KueueFastError, LookupError) as error:
+            log.warning("%s: %s", "/".join(filter(None, key)), error)
+            self._again(key)
+            return
+        futures = [future for action in actions for future in self._carry_out(key, action)]
+        if not futures:
+            self._failures.pop(key, None)
+            return
+        self._writing[key] = False
+        asyncio.gather(*futures, return_exceptions=True).add_done_callback(
+            lambda done: self._written(key, done)
+        )
+
+    def _carry_out(self, key: Key, action: GroupAction) -> list[asyncio.Future[bytes | None]]:
+        writes, event = self._writes(action)
+        futures = [self._writer.submit(write) for write in writes if write is not None]
+        if event is None:
+            return futures
+        told = event
+        if not futures:
+            if isinstance(action, RecordEvent):
+                self.record(key, told)
+            return futures
+
+        def done(last: asyncio.Future[bytes | None]) -> None:
+            if not last.cancelled() and last.exception() is None:
+                self.record(key, told)
+
+        futures[-1].add_done_callback(done)
+        return futures
+
+    def _writes(self, action: Any) -> tuple[Sequence[Write | None], Event | None]:
+        """What an action writes, and the event that follows. Written is what differs from what is known by now."""
+        match action:
+            case reconciler.CreateWorkload(new, event):
+                return [patches.create(new)], event
+            case reconciler.UpdateJob(job, event):
+                return self._job_writes(job, event)
+            case reconciler.DeleteJob(gone, event):
+                return [patches.delete(gone)], event
+            case reconciler.UpdateWorkload(changed, event) | UpdatePod(changed, event):
+                known = self._known(changed)
+                return [patches.update(known, changed) if known is not None else None], event
+            case reconciler.UpdateWorkloadStatus(changed, event):
+                return _status_writes(self._known(changed), changed), event
+            case DeleteWorkload(gone, event):
+                released = without_finalizer(gone)
+                first = patches.update(gone, released) if released is not None else None
+                return [first, None if gone.metadata.deletion_timestamp else patches.delete(gone)], event
+            case DeletePod(pod, event):
+                known = self._known(pod)
+                if known is None:
+                    return [], event
+                # The status says why, before the pod is gone.
+                status = patches.update_status(known, pod, strict=False)
+                return [patches.update(known, pod), status, patches.delete(pod)], event
+            case RecordEvent(event):
+                return [], event
+        raise AssertionError(action)
+
+    def _job_writes(self, job: Any, event: Event | None) -> tuple[Sequence[Write | None], Event | None]:
+        known = self._known(job)
+        if known is None:
+            return [], None
+        if isinstance(known, Job):
+            # The watch brings the job back for what is left.
+            changed = next_write(known, job)
+            # That it was stopped has been told when it was.
+            told = None if known.spec.suspend and changed.spec.suspend else event
+            return [patches.update(known, changed) or patches.update_status(known, changed)], told
+        return [patches.update(known, job), patches.update_status(known, job, strict=False)], event
+
+    def _known(self, obj: KubernetesObject) -> Any | None:
+        return self._cluster.get(obj.KIND, obj.metadata.namespace, obj.metadata.name)
+
+    def _written(self, key: Key, done: asyncio.Future[list[bytes | BaseException | None]]) -> None:
+        again = self._writing.pop(key)
+        errors = (
+            [] if done.cancelled() else [each for each in done.result() if isinstance(each, BaseException)]
+        )
+        for error in errors:
+            if not isinstance(error, ClusterError):
+                raise error
+        # What was looked at was old: its watch brings the key back.
+        serious = [
+            each
+            for each in errors
+            if not isinstance(each, ConflictError | AlreadyExistsError | NotFoundError)
+        ]
+        if serious:
+            self._again(key)
+            return
+        if not errors:
+            self._failures.pop(key, None)
+        if again:
+            self.ask(key)
+
+    def _again(self, key: Key) -> None:
+        if self._stopped:
+            return
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        asyncio.get_running_loop().call_later(RETRY.wait_s(failures), self.ask, key)
+
+
+def _status_writes(known: Workload | None, changed: Workload) -> list[Write | None]:
+    """Statuses by the managers they belong to: reclaimable pods have one of their own."""
+    before = known.status.reclaimable_pods if known is not None and known.status is not None else None
+    after = changed.status.reclaimable_pods if changed.status is not None else None
+    if (before or []) != (after or []):
+        return [workload_status.reclaimable_pods(changed)]
+    return [workload_status.admission(changed)]
