@@ -110,7 +110,7 @@ async def test_ray_clusters_are_preempted_and_come_again(plane_with_kuberay, wor
     await world.call(world.client.apply, {**high, "description": "first"})
     async with controller(world, frameworks=("batch/job", "ray.io/raycluster")):
         low = ray_cluster(world, "low")
-        await world.call(world.client.create, low)
+        created = await world.call(world.client.create, low)
         ready = await until_found(
             world, RAY, "RayCluster", "low", lambda found: found.get("status", {}).get("state") == "ready"
         )
@@ -125,7 +125,7 @@ async def test_ray_clusters_are_preempted_and_come_again(plane_with_kuberay, wor
             world, RAY, "RayCluster", "urgent", lambda found: found.get("status", {}).get("state") == "ready"
         )
         stopped = await until_found(world, RAY, "RayCluster", "low", lambda found: found["spec"]["suspend"])
-        assert stopped["spec"] == {**ready["spec"], "suspend": True}
+        assert stopped["spec"] == created["spec"]
         await world.call(world.client.delete, urgent)
         await until_found(world, RAY, "RayCluster", "low", lambda found: not found["spec"]["suspend"])
     assert await reasons_of(world, "ray.io/raycluster-kueue-controller") == {
@@ -243,6 +243,10 @@ async def test_groups_of_a_leader_worker_set_come_and_go(plane_with_lws, world):
         [left] = await until_listed(world, KUEUE, "Workload", lambda found: len(found) == 1)
         assert left["metadata"]["ownerReferences"][0]["uid"] == stored["metadata"]["uid"]
         await world.call(world.client.delete, made)
+        for index in range(2):
+            gone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"serve-{index}"}}
+            gone["metadata"]["namespace"] = world.namespace
+            await world.call(world.client.delete, gone)
         await until_listed(world, KUEUE, "Workload", lambda found: not found)
 
 

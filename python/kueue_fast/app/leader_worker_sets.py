@@ -18,7 +18,6 @@ from kueue_fast.app.view import LiveView
 from kueue_fast.cluster.changes import Change, WatchEvent, key_of
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
-from kueue_fast.jobs import reconciler
 from kueue_fast.jobs.actions import GroupAction, UpdatePod
 from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.leader_worker_set import NAME_LABEL, LeaderWorkerSets
@@ -31,7 +30,7 @@ FRAMEWORK: Final = LeaderWorkerSets.framework
 
 
 class LeaderWorkerSetController:
-    """Keys are sets, their pods, and Workloads whose set is gone."""
+    """Keys are sets and their pods. Workloads of a set that is gone are let go with their pods."""
 
     def __init__(
         self,
@@ -63,10 +62,6 @@ class LeaderWorkerSetController:
     def _on_set(self, event: WatchEvent) -> None:
         job: LeaderWorkerSet = event.object
         self._steps.ask(key_of(job))
-        if event.change is Change.DELETED:
-            for each in list(self._cluster.dependents(job.metadata.uid or "")):
-                if each.KIND == Workload.KIND:
-                    self._steps.ask(key_of(each))
         for pod in self._cluster.list(Pod.KIND, job.metadata.namespace):
             if is_own_pod(pod) and (pod.metadata.labels or {}).get(NAME_LABEL) == job.metadata.name:
                 self._steps.ask(key_of(pod))
@@ -77,12 +72,8 @@ class LeaderWorkerSetController:
 
     def _on_workload(self, event: WatchEvent) -> None:
         for owner in event.object.metadata.owner_references or ():
-            if owner.kind != LeaderWorkerSet.KIND:
-                continue
-            if self._cluster.by_uid(owner.uid) is not None:
+            if owner.kind == LeaderWorkerSet.KIND and self._cluster.by_uid(owner.uid) is not None:
                 self._steps.ask((owner.kind, event.object.metadata.namespace or "", owner.name))
-            elif event.change is not Change.DELETED:
-                self._steps.ask(key_of(event.object))
 
     def _decide(self, key: Key) -> Sequence[GroupAction]:
         found = self._cluster.get(*key)
@@ -90,19 +81,12 @@ class LeaderWorkerSetController:
             return ()
         if isinstance(found, Pod):
             return self._pod(found)
-        now = self._now()
-        if isinstance(found, Workload):
-            owners = found.metadata.owner_references or ()
-            if any(self._cluster.by_uid(owner.uid) is not None for owner in owners):
-                return ()
-            action = reconciler.finalize(found, now)
-            return () if action is None else (action,)
         if found.metadata.deletion_timestamp or not is_managed(found.metadata, self._view.settings):
             return ()
         # It owns its Workloads without controlling them.
         dependents = self._cluster.dependents(found.metadata.uid or "")
         workloads = [each for each in dependents if each.KIND == Workload.KIND]
-        return reconcile_workloads(found, workloads, self._view, now)
+        return reconcile_workloads(found, workloads, self._view, self._now())
 
     def _pod(self, pod: Pod) -> Sequence[GroupAction]:
         name = (pod.metadata.labels or {}).get(NAME_LABEL, "")

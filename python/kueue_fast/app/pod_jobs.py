@@ -24,6 +24,7 @@ from kueue_fast.jobs.pod_group import PodGroup
 from kueue_fast.jobs.pod_group_workload import workload_name
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.lifecycle.expectations import Expectations
+from kueue_fast.lifecycle.retention import without_finalizer
 
 __all__ = ["PodJobController"]
 
@@ -92,10 +93,9 @@ class PodJobController:
         namespace = workload.metadata.namespace or ""
         for key in self._wanting.get((namespace, workload.metadata.name), ()):
             self._steps.ask(key)
-        owners = workload.metadata.owner_references or ()
         group = namespace, workload.metadata.name, ""
         controller = controller_of(workload.metadata)
-        if group in self._groups or (owners and controller is None and _all_pods(workload)):
+        if group in self._groups or _is_of_group(workload):
             self._steps.ask(group)
         elif controller is not None and (controller.api_version, controller.kind) == (
             Pod.API_VERSION,
@@ -128,22 +128,23 @@ class PodJobController:
         return actions
 
     def _orphaned(self, key: Key, now: int) -> Sequence[GroupAction]:
-        """All pods are gone: their Workload ends. Source: JS-061."""
+        """All pods are gone: the Workload of one pod ends, that of a group may go once it is deleted.
+
+        Source: JS-061.
+        """
         namespace, group_of, name = key
         if group_of:
-            found = self._cluster.get(Workload.KIND, namespace, group_of)
-            workloads = [] if found is None or not _all_pods(found) else [found]
-        else:
-            workloads = [
-                each
-                for each in self._cluster.list(Workload.KIND, namespace)
-                if (owner := controller_of(each.metadata)) is not None
-                and (owner.kind, owner.name) == (Pod.KIND, name)
-            ]
+            found: Workload | None = self._cluster.get(Workload.KIND, namespace, group_of)
+            if found is None or not _is_of_group(found) or not found.metadata.deletion_timestamp:
+                return ()
+            released = without_finalizer(found)
+            return () if released is None else (reconciler.UpdateWorkload(released, None),)
         actions = [
             reconciler.finalize(each, now)
-            for each in workloads
-            if not any(self._cluster.by_uid(owner.uid) for owner in each.metadata.owner_references or ())
+            for each in self._cluster.list(Workload.KIND, namespace)
+            if (owner := controller_of(each.metadata)) is not None
+            and (owner.kind, owner.name) == (Pod.KIND, name)
+            and self._cluster.by_uid(owner.uid) is None
         ]
         return [each for each in actions if each is not None]
 
@@ -159,7 +160,7 @@ class PodJobController:
         return next(iter(owned_workloads(self._cluster, metadata)), None)
 
 
-def _all_pods(workload: Workload) -> bool:
-    """Whether its owners are pods, of which there is at least one."""
-    owners = workload.metadata.owner_references or ()
-    return bool(owners) and all(owner.kind == Pod.KIND for owner in owners)
+def _is_of_group(workload: Workload) -> bool:
+    """Whether it was made for a group of pods, which own it and do not control it."""
+    marked = (workload.metadata.annotations or {}).get(pod_names.IS_GROUP_WORKLOAD) == pod_names.TRUE
+    return marked and controller_of(workload.metadata) is None
