@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -36,14 +36,16 @@ IDLE_S: Final = 1.0
 log = logging.getLogger("scheduler")
 
 Task = Callable[[Engine], None]
+Answer = TypeVar("Answer")
 
 
 class CycleResult(NamedTuple):
-    """A cycle, when it ran (ns since 1970), and why each of its `requeued` waits, in words."""
+    """A cycle, when it ran (ns since 1970), why each of its `requeued` waits, in words, and how long it took."""
 
     cycle: Cycle
     now_ns: int
     messages: list[str]
+    seconds: float = 0.0
 
 
 class SchedulerThread:
@@ -66,6 +68,7 @@ class SchedulerThread:
         self._loop = asyncio.get_running_loop()
         self._inbox: deque[WatchEvent | Task] = deque()
         self._wake = threading.Event()
+        self._asked: set[asyncio.Future[Any]] = set()
         self._stopping = False
         self._latest = 0
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
@@ -81,6 +84,8 @@ class SchedulerThread:
         self._wake.set()
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join)
+        for future in self._asked:
+            future.cancel()
 
     def feed(self, event: WatchEvent) -> None:
         """A change of the cluster."""
@@ -91,6 +96,35 @@ class SchedulerThread:
         """Something to be done with the engine between two cycles."""
         self._inbox.append(task)
         self._wake.set()
+
+    async def ask(self, question: Callable[[Engine], Answer]) -> Answer:
+        """What the engine answers between two cycles. Cancelled when the thread ends before."""
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        if self._stopping:
+            future.cancel()
+
+        def give(answer: Answer | None, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(cast("Answer", answer))
+
+        def answer(engine: Engine) -> None:
+            try:
+                found = question(engine)
+            except Exception as error:
+                self._loop.call_soon_threadsafe(give, None, error)
+            else:
+                self._loop.call_soon_threadsafe(give, found, None)
+
+        self._asked.add(future)
+        self.submit(answer)
+        try:
+            return await future
+        finally:
+            self._asked.discard(future)
 
     def _run(self) -> None:
         try:
@@ -112,9 +146,11 @@ class SchedulerThread:
             if not self._engine.has_heads(now):
                 self._wake.wait(self._idle_s(now))
                 continue
+            begun = time.monotonic()
             cycle = self._engine.cycle(now)
             # The words have to be made now: the next cycle uses the rows again.
-            result = CycleResult(cycle, now, [each.message() for each in cycle.requeued])
+            messages = [each.message() for each in cycle.requeued]
+            result = CycleResult(cycle, now, messages, time.monotonic() - begun)
             self._loop.call_soon_threadsafe(self._on_cycle, result)
             if cycle.admitted or cycle.evicted or cycle.moved:
                 pause, before = 0.0, None
