@@ -81,7 +81,9 @@ def test_amounts_stop_at_the_end() -> None:
 def test_shares_of_cohorts() -> None:
     def team(config: Configuration | None) -> Any:
         lender = o.cluster_queue("lender", o.group(spot=[o.quota("cpu", 4)]), cohort="team")
-        engine = cluster(o.cohort("root"), o.cohort("team", parent="root"), lender, config=config, cohort="team")
+        engine = cluster(
+            o.cohort("root"), o.cohort("team", parent="root"), lender, config=config, cohort="team"
+        )
         o.feed(engine, holds("a", 6))
         return engine.queue_numbers()
 

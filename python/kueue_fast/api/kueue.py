@@ -91,7 +91,9 @@ class FairSharing(Wire, kw_only=True):
     weight: QuantityValue | None = None
 
 
-class FairSharingStatus(Wire, kw_only=True):
+class FairSharingStatus(Wire, kw_only=True, omit_defaults=False):
+    """The share; a CRD wants it written also when it is 0."""
+
     weighted_share: Int64 = 0
 
 

@@ -20,6 +20,8 @@ from kueue_fast.api import batch, core, kueue
 from kueue_fast.app.decisions import DecisionWriter
 from kueue_fast.app.events import Events
 from kueue_fast.app.jobs import JobController
+from kueue_fast.app.observability import Observability, serving
+from kueue_fast.app.queue_statuses import QueueStatusController
 from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
 from kueue_fast.app.shadow import Shadow
@@ -74,7 +76,9 @@ async def run_controller(settings: ControllerSettings) -> None:
     credentials = Credentials(find_kubeconfig(settings.kubeconfig, os.environ, Path.home()))
     pod_namespace = NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else None
     async with await Connection.open(credentials, settings.connection()) as connection:
-        await Controller(settings, connection, pod_namespace).run()
+        controller = Controller(settings, connection, pod_namespace)
+        async with serving(settings.configuration, connection, controller.observability):
+            await controller.run()
 
 
 class Controller:
@@ -91,6 +95,7 @@ class Controller:
         self.cluster = KubeCluster(connection, KINDS)
         self.leading = asyncio.Event()
         self.shadow: Shadow | None = None
+        self.observability = Observability(settings.configuration, self._gates, self.cluster, self._role)
         wait = settings.configuration.wait_for_pods_ready
         if wait is not None:
             log.warning("waitForPodsReady is not acted upon yet: pods that do not get ready are not evicted")
@@ -113,6 +118,12 @@ class Controller:
                     await self.elector.run(self._lead)
             finally:
                 watching.cancel()
+
+    def _role(self) -> str:
+        """`replica_role` of metrics; a shadow decides no more than a follower. Source: OP-186."""
+        if self._settings.shadow:
+            return "follower"
+        return "standalone" if self.elector is None else "leader" if self.leading.is_set() else "follower"
 
     def _make_engine(self) -> Engine:
         try:
@@ -137,10 +148,13 @@ class Controller:
         statuses = StatusWriter(self.cluster, writer)
         if self._settings.shadow:
             self.shadow = Shadow(self.cluster)
-            scheduler.start(self.shadow.on_cycle)
+            scheduler.start(self.observability.lead(scheduler, self.shadow.on_cycle))
         else:
-            decisions = DecisionWriter(self.cluster, statuses, events, self._gates, scheduler.submit)
-            scheduler.start(decisions.on_cycle)
+            preempted = self.observability.metrics.preempted
+            decisions = DecisionWriter(
+                self.cluster, statuses, events, self._gates, scheduler.submit, preempted
+            )
+            scheduler.start(self.observability.lead(scheduler, decisions.on_cycle))
         feed = scheduler.feed
         for kind in KINDS:
             for obj in self.cluster.list(kind):
@@ -162,10 +176,20 @@ class Controller:
         self.leading.set()
         log.info("leading%s", ", in shadow: nothing is written" if self._settings.shadow else "")
         background = [asyncio.create_task(recorder.run()), asyncio.create_task(_sweep(recorder))]
+        if not self._settings.shadow:
+            queues = QueueStatusController(
+                self.cluster,
+                writer,
+                self.observability.numbers,
+                time.time_ns,
+                fair_sharing=self._settings.configuration.fair_sharing is not None,
+            )
+            background.append(asyncio.create_task(queues.run()))
         try:
             await failed
         finally:
             self.leading.clear()
+            self.observability.follow()
             for sink in sinks:
                 sink.stop()
             await scheduler.stop()

@@ -11,8 +11,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from kueue_fast.api.kueue import ClusterQueue, Cohort, Workload
+from kueue_fast.api.kueue import ClusterQueue, Workload
 from kueue_fast.app.events import SCHEDULER, Events
+from kueue_fast.app.queue_gauges import ancestors
 from kueue_fast.app.scheduler import CycleResult
 from kueue_fast.app.statuses import Build, StatusWriter
 from kueue_fast.cluster.kube.cluster import KubeCluster
@@ -21,8 +22,9 @@ from kueue_fast.engine.decisions import Eviction, Preemption, Requeued
 from kueue_fast.jobs import names
 from kueue_fast.lifecycle import admission, events, eviction
 from kueue_fast.lifecycle.events import Event, Priority
+from kueue_fast.lifecycle.requeue import queued_since
 from kueue_fast.lifecycle.status import Reasons
-from kueue_fast.model import conditions, times
+from kueue_fast.model import conditions
 from kueue_fast.model.features import FeatureGates
 
 __all__ = ["DecisionWriter"]
@@ -31,7 +33,10 @@ log = logging.getLogger("scheduler")
 
 
 class DecisionWriter:
-    """Writes decisions. `submit` runs something in the engine's thread."""
+    """Writes decisions. `submit` runs something in the engine's thread.
+
+    `preempted` hears of each victim whose eviction was written: the preemptor's ClusterQueue and the reason.
+    """
 
     def __init__(
         self,
@@ -40,11 +45,13 @@ class DecisionWriter:
         recorder: Events,
         gates: FeatureGates,
         submit: Callable[[Callable[[Engine], None]], None],
+        preempted: Callable[[str, str], None] = lambda cluster_queue, reason: None,
     ) -> None:
         self._cluster = cluster
         self._statuses = statuses
         self._events = recorder
         self._submit = submit
+        self._preempted = preempted
         self._reasons = Reasons.read(gates)
         self._by_hostname_prefix = gates.enabled("TASAssignmentsEncodingByHostnamePrefix")
         self._priority_boost = gates.enabled("PriorityBoost")
@@ -146,7 +153,7 @@ class DecisionWriter:
                 return None
             return eviction.preempted(current, preemption.reason, message, now)
 
-        self._write(victim, build, told)
+        self._write(victim, build, told, written=lambda: self._preempted(preemptor_queue, preemption.reason))
 
     def _write(
         self,
@@ -154,15 +161,17 @@ class DecisionWriter:
         build: Build,
         told: list[Event] | tuple[Event, ...] = (),
         failed: Callable[[], None] = lambda: None,
+        written: Callable[[], None] = lambda: None,
     ) -> None:
         future = self._statuses.write(workload, build)
         if future is None:
             return failed()
 
-        def done(written: asyncio.Future[bytes | None]) -> None:
-            if written.cancelled() or written.exception() is not None or written.result() is None:
+        def done(result: asyncio.Future[bytes | None]) -> None:
+            if result.cancelled() or result.exception() is not None or result.result() is None:
                 failed()
                 return
+            written()
             for event in told:
                 self._events.record(SCHEDULER, event)
 
@@ -177,13 +186,7 @@ class DecisionWriter:
     def _path(self, cluster_queue: str) -> str:
         """`/root/.../parent/cluster-queue`."""
         queue: ClusterQueue | None = self._cluster.get(ClusterQueue.KIND, None, cluster_queue)
-        above = queue.spec.cohort_name if queue is not None and queue.spec is not None else None
-        ancestors: list[str] = []
-        while above and above not in ancestors:
-            ancestors.append(above)
-            cohort: Cohort | None = self._cluster.get(Cohort.KIND, None, above)
-            above = cohort.spec.parent_name if cohort is not None and cohort.spec is not None else None
-        return eviction.cohort_path(cluster_queue, ancestors)
+        return eviction.cohort_path(cluster_queue, ancestors(queue, self._cluster))
 
 
 def same_request(current: Workload, decided: Workload) -> bool:
@@ -193,13 +196,3 @@ def same_request(current: Workload, decided: Workload) -> bool:
         and not current.metadata.deletion_timestamp
         and current.spec.active is not False
     )
-
-
-def queued_since(workload: Workload, now: int) -> int:
-    """Since when the Workload waits, ns since 1970: the transition of Requeued, or its creation. Source: QC-144."""
-    known = workload.status.conditions if workload.status is not None else None
-    requeued = conditions.find(known, conditions.REQUEUED)
-    since = workload.metadata.creation_timestamp
-    if requeued is not None and requeued.last_transition_time:
-        since = requeued.last_transition_time
-    return times.parse(since) if since else now

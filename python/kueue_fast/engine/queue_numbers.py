@@ -1,4 +1,7 @@
-"""Numbers of the queues as their statuses and metrics show them: who waits, who holds how much. Source: LC-1703, LC-1712."""
+"""Numbers of the queues as their statuses and metrics show them: who waits, who holds how much.
+
+Source: LC-1703, LC-1712.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ __all__ = [
     "after_backoff",
     "backoff_ns",
     "check_delay",
+    "queued_since",
     "raised",
     "requeue_at",
     "requeued",
@@ -134,3 +135,13 @@ def _cleared(status: WorkloadStatus) -> WorkloadStatus:
     if state is None or state.requeue_at is None:
         return status
     return msgspec.structs.replace(status, requeue_state=RequeueState(count=state.count))
+
+
+def queued_since(workload: Workload, now: int) -> int:
+    """Since when the Workload waits, ns since 1970: the transition of Requeued, or its creation. Source: QC-144."""
+    known = workload.status.conditions if workload.status is not None else None
+    requeued = conditions.find(known, conditions.REQUEUED)
+    since = workload.metadata.creation_timestamp
+    if requeued is not None and requeued.last_transition_time:
+        since = requeued.last_transition_time
+    return times.parse(since) if since else now

@@ -1,0 +1,77 @@
+"""The certificate of the metrics server: files where they are given, else one of our own in memory.
+
+Source: OP-206, OP-207.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import ssl
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from kueue_fast.errors import InputError
+
+__all__ = ["EXTERNAL", "metrics_context"]
+
+EXTERNAL: Final = Path("/etc/kueue/metrics/certs")
+PROVIDED: Final = Path("k8s-metrics-server/serving-certs")
+VALID: Final = datetime.timedelta(days=365)
+BEFORE: Final = datetime.timedelta(hours=1)
+
+
+def metrics_context(*, external: bool, folder: Path | None = None) -> ssl.SSLContext:
+    """TLS settings of the metrics server.
+
+    `external`: internalCertManagement is off, so the pair has to be in `folder` (EXTERNAL when None). Raises InputError
+    where it is not, or is no pair.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    found = folder or (EXTERNAL if external else Path(tempfile.gettempdir()) / PROVIDED)
+    pair = found / "tls.crt", found / "tls.key"
+    if external or all(each.exists() for each in pair):
+        try:
+            context.load_cert_chain(*pair)
+        except (OSError, ssl.SSLError) as error:
+            raise InputError(
+                f"cannot be used for the metrics server: {error}",
+                file=str(found),
+                expected="tls.crt and tls.key, a pair in PEM form",
+            ) from error
+        return context
+    _load_self_signed(context)
+    return context
+
+
+def _load_self_signed(context: ssl.SSLContext) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BEFORE)
+        .not_valid_after(now + VALID)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    text = certificate.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    # Python's ssl reads keys from files only; this one is gone as soon as it is read.
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+        file.write(text)
+        file.flush()
+        context.load_cert_chain(file.name)

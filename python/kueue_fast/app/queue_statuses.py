@@ -1,0 +1,192 @@
+"""Writes the statuses of ClusterQueues, LocalQueues and Cohorts, all together a second after something changed.
+
+What a queue is to show is asked of the engine; what it shows already is not written. A write that meets a conflict is
+not repeated: the newer object comes by the watch and is looked at then.
+
+Source: LC-1701..1704, LC-1711, LC-1712, LC-1721.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from kueue_fast.api.kueue import (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    CohortStatus,
+    FairSharingStatus,
+    LocalQueue,
+    ResourceFlavor,
+    Topology,
+    Workload,
+)
+from kueue_fast.cluster.changes import Key, WatchEvent, key_of
+from kueue_fast.cluster.index import ObjectIndex
+from kueue_fast.cluster.kube import patches
+from kueue_fast.cluster.kube.backoff import Backoff
+from kueue_fast.cluster.kube.cluster import KubeCluster
+from kueue_fast.cluster.kube.writer import Write, Writer
+from kueue_fast.engine.queue_numbers import ClusterQueueNumbers, QueueNumbers
+from kueue_fast.lifecycle.queues import (
+    Activity,
+    QueueCounts,
+    cluster_queue_status,
+    local_queue_status,
+)
+from kueue_fast.lifecycle.retention import kept_while_used
+
+__all__ = ["QueueStatusController", "due_statuses"]
+
+BATCH_S: Final = 1.0
+RETRY: Final = Backoff(0.1, 60.0)
+KINDS: Final = frozenset(
+    each.KIND
+    for each in (AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Topology, Workload)
+)
+TERMINATING: Final = Activity(False, "Terminating", "Can't admit new workloads; clusterQueue is terminating")
+LARGEST: Final = 2**63 - 1
+
+
+class QueueStatusController:
+    """`ask` gives the numbers of the engine as they stand."""
+
+    def __init__(
+        self,
+        cluster: KubeCluster,
+        writer: Writer,
+        ask: Callable[[], Awaitable[QueueNumbers]],
+        now: Callable[[], int],
+        *,
+        fair_sharing: bool,
+    ) -> None:
+        self._cluster = cluster
+        self._writer = writer
+        self._ask = ask
+        self._now = now
+        self._fair_sharing = fair_sharing
+        self._changed = asyncio.Event()
+        # Objects that are being written, or wait after a failure.
+        self._busy: set[Key] = set()
+        self._failures: dict[Key, int] = {}
+
+    async def run(self) -> None:
+        """Until cancelled: a pass now, and one a second after each change."""
+        self._cluster.watch(None, self._on_change)
+        self._changed.set()
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(BATCH_S)
+            self._changed.clear()
+            self.write(await self._ask())
+
+    def changed(self) -> None:
+        """Something that is not an object changed, such as who waits where."""
+        self._changed.set()
+
+    def write(self, numbers: QueueNumbers) -> None:
+        """Write what differs."""
+        for old, new in due_statuses(numbers, self._cluster, self._now(), fair_sharing=self._fair_sharing):
+            self._submit(key_of(old), patches.update_status(old, new))
+        for name, queue in numbers.cluster_queues.items():
+            obj: ClusterQueue | None = self._cluster.get(ClusterQueue.KIND, None, name)
+            kept = None if obj is None else kept_while_used(obj, in_use=queue.reserving > 0)
+            if obj is not None and kept is not None:
+                self._submit(key_of(obj), patches.update(obj, kept))
+
+    def _submit(self, key: Key, write: Write | None) -> None:
+        if write is None or key in self._busy:
+            return
+        self._busy.add(key)
+        self._writer.submit(write).add_done_callback(lambda done: self._written(key, done))
+
+    def _written(self, key: Key, done: asyncio.Future[bytes | None]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            self._failures.pop(key, None)
+            self._again(key)
+            return
+        # The writer has said why.
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        asyncio.get_running_loop().call_later(RETRY.wait_s(failures), self._again, key)
+
+    def _again(self, key: Key) -> None:
+        self._busy.discard(key)
+        self._changed.set()
+
+    def _on_change(self, event: WatchEvent) -> None:
+        if event.object.KIND in KINDS:
+            self._changed.set()
+
+
+def due_statuses(
+    numbers: QueueNumbers, objects: ObjectIndex, now_ns: int, *, fair_sharing: bool
+) -> list[tuple[Any, Any]]:
+    """Queues and cohorts whose status is not what it should be, each with the one that has it."""
+    due: list[tuple[Any, Any]] = []
+    activities: dict[str, bool] = {}
+    for queue in objects.list(ClusterQueue.KIND):
+        found = numbers.cluster_queues.get(queue.metadata.name)
+        if found is None:
+            # The engine has not taken it in: it has just come, or it makes no sense.
+            continue
+        activity = TERMINATING if queue.metadata.deletion_timestamp else Activity(*found.activity)
+        activities[queue.metadata.name] = activity.active
+        nominal = {pair: quota.nominal for pair, quota in found.quotas.items()}
+        share = FairSharingStatus(weighted_share=whole(found.weighted_share)) if fair_sharing else None
+        new = cluster_queue_status(queue, activity, counts(found), nominal, now_ns, share)
+        if new is not None:
+            due.append((queue, new))
+    for local in objects.list(LocalQueue.KIND):
+        key = local.metadata.namespace or "", local.metadata.name
+        mine = numbers.local_queues.get(key)
+        if mine is None:
+            continue
+        name = (local.spec.cluster_queue if local.spec is not None else None) or ""
+        target: ClusterQueue | None = objects.get(ClusterQueue.KIND, None, name)
+        of_local = QueueCounts(
+            mine.active + mine.inadmissible,
+            mine.reserving,
+            mine.admitted,
+            mine.reserved_usage,
+            mine.admitted_usage,
+        )
+        changed = local_queue_status(local, target, activities.get(name, False), of_local, now_ns)
+        if changed is not None:
+            due.append((local, changed))
+    for cohort in objects.list(Cohort.KIND):
+        status = cohort_status(cohort, numbers.cohort_shares.get(cohort.metadata.name), fair_sharing)
+        if status != (cohort.status or CohortStatus()):
+            due.append((cohort, msgspec.structs.replace(cohort, status=status)))
+    return due
+
+
+def counts(numbers: ClusterQueueNumbers) -> QueueCounts:
+    """Numbers of a ClusterQueue as its status takes them."""
+    return QueueCounts(
+        numbers.active + numbers.inadmissible,
+        numbers.reserving,
+        numbers.admitted,
+        numbers.reserved_usage,
+        numbers.admitted_usage,
+    )
+
+
+def cohort_status(cohort: Cohort, share: float | None, fair_sharing: bool) -> CohortStatus:
+    """The status of a Cohort; as it is for one in a cycle, which has no share. Source: LC-1721."""
+    status = cohort.status or CohortStatus()
+    if not fair_sharing:
+        return msgspec.structs.replace(status, fair_sharing=None)
+    if share is None:
+        return status
+    shown = FairSharingStatus(weighted_share=whole(share))
+    return msgspec.structs.replace(status, fair_sharing=shown)
+
+
+def whole(share: float) -> int:
+    """A share as statuses show it: rounded up, the greatest for +Inf. Source: LC-1704."""
+    return LARGEST if math.isinf(share) else min(math.ceil(share), LARGEST)

@@ -1,0 +1,200 @@
+"""Gauges of queues as Prometheus reads them, and statuses of queues that are due, from one engine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kueue_fast.api.configuration import Configuration
+from kueue_fast.api.configuration_types import ControllerMetrics
+from kueue_fast.api.decode import decode_object
+from kueue_fast.app.metrics import Metrics
+from kueue_fast.app.observability import shows_local_queue
+from kueue_fast.app.queue_gauges import GaugeOptions, gauges, text
+from kueue_fast.app.queue_statuses import due_statuses
+from kueue_fast.app.servers import Address, read_address
+from kueue_fast.cluster.kube.cache import ObjectCache
+from kueue_fast.engine import Engine
+from kueue_fast.errors import InputError
+from kueue_fast.model import times
+from kueue_fast.model.features import FeatureGates
+from tests.arrays import objects as o
+
+NOW = times.parse("2026-01-01T00:00:00Z")
+FAIR = msgspec.convert({"fairSharing": {}}, Configuration)
+
+
+def held(name: str, cpu: int) -> Any:
+    made = o.workload_json(name, "lq", o.pod_set())
+    return decode_object(o.reserved(made, "q", ("main", 1, {"cpu": "spot"}, {"cpu": cpu})))
+
+
+def world(*extra: Any, config: Configuration | None = None, **spec: Any) -> tuple[Engine, ObjectCache]:
+    """ClusterQueue `q` with 4 cpu in cohort `team` under `root`, LocalQueue `lq`; two workloads hold 3 cpu."""
+    cache = ObjectCache()
+    engine = Engine(config)
+    objects = (
+        o.namespace(),
+        o.flavor("spot"),
+        o.cohort("root"),
+        o.cohort("team", parent="root"),
+        o.cluster_queue("q", o.group(spot=[o.quota("cpu", 4, borrow=1)]), cohort="team", **spec),
+        o.local_queue("lq", "q"),
+        held("a", 1),
+        held("b", 2),
+        o.workload("waits", "lq", o.pod_set(cpu=2)),
+        decode_object(o.finished(o.workload_json("done", "lq", o.pod_set()))),
+        *extra,
+    )
+    for number, obj in enumerate(objects):
+        obj.metadata.uid = f"uid-{number}"
+        cache.put(obj)
+        engine.upsert(obj, NOW)
+    return engine, cache
+
+
+def samples(engine: Engine, cache: ObjectCache, **options: Any) -> dict[tuple[str, ...], float]:
+    """Name and label values without the role, as read back from the text."""
+    families = gauges(engine.queue_numbers(), cache, {}, GaugeOptions("leader", **options))
+    found = {}
+    for family in text_string_to_metric_families(text([Metrics(lambda: NOW).registry], families).decode()):
+        for sample in family.samples:
+            labels = {name: each for name, each in sample.labels.items() if name != "replica_role"}
+            found[sample.name.removeprefix("kueue_"), *labels.values()] = sample.value
+    return found
+
+
+def test_cluster_queues() -> None:
+    got = samples(*world())
+    for want_key, want in {
+        ("pending_workloads", "q", "active"): 1,
+        ("pending_workloads", "q", "inadmissible"): 0,
+        ("reserving_active_workloads", "q"): 2,
+        ("admitted_active_workloads", "q"): 2,
+        ("finished_workloads", "q"): 1,
+        ("cluster_queue_status", "q", "active"): 1,
+        ("cluster_queue_status", "q", "pending"): 0,
+        ("cluster_queue_status", "q", "terminating"): 0,
+        ("cluster_queue_info", "q", "team", "root"): 1,
+    }.items():
+        assert got[want_key] == want, want_key
+    assert not any(key[0] == "cluster_queue_nominal_quota" for key in got)
+
+
+def test_all_that_waits_in_a_stopped_queue_is_inadmissible() -> None:
+    got = samples(*world(stopPolicy="Hold"))
+    assert got["pending_workloads", "q", "active"] == 0
+    assert got["pending_workloads", "q", "inadmissible"] == 1
+    assert got["local_queue_pending_workloads", "lq", "default", "inadmissible"] == 1
+    assert got["cluster_queue_status", "q", "pending"] == 1
+
+
+def test_resources_are_shown_where_asked_for() -> None:
+    got = samples(*world(), resources=True)
+    where = ("team", "q", "spot", "cpu")
+    assert got["cluster_queue_resource_reservation", *where] == 3
+    assert got["cluster_queue_resource_usage", *where] == 3
+    assert got["cluster_queue_nominal_quota", *where] == 4
+    assert got["cluster_queue_borrowing_limit", *where] == 1
+    assert got["cluster_queue_lending_limit", *where] == math.inf
+
+
+def test_shares() -> None:
+    got = samples(*world(config=FAIR), resources=True, fair_sharing=True)
+    assert got["cluster_queue_weighted_share", "q", "team"] == 0
+    assert got["cohort_weighted_share", "team"] == 0
+
+
+def test_local_queues() -> None:
+    got = samples(*world())
+    assert got["local_queue_pending_workloads", "lq", "default", "active"] == 1
+    assert got["local_queue_reserving_active_workloads", "lq", "default"] == 2
+    assert got["local_queue_admitted_active_workloads", "lq", "default"] == 2
+    assert got["local_queue_status", "lq", "default", "Unknown"] == 1
+    assert got["local_queue_resource_usage", "lq", "default", "spot", "cpu"] == 3
+    hidden = samples(*world(), shows=lambda namespace, name: False)
+    assert not any(key[0].startswith("local_queue_") for key in hidden)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gates", "want"),
+    [
+        ({"localQueueMetrics": {"enable": True}}, {}, True),
+        ({"localQueueMetrics": {}}, {}, False),
+        ({}, {}, False),
+        ({"localQueueMetrics": {"enable": True}}, {"LocalQueueMetrics": False}, False),
+        (
+            {"localQueueMetrics": {"enable": True, "localQueueSelector": {"matchLabels": {"a": "b"}}}},
+            {},
+            False,
+        ),
+    ],
+)
+def test_which_local_queues_are_shown(settings: Any, gates: dict[str, bool], want: bool) -> None:
+    _, cache = world()
+    shows = shows_local_queue(msgspec.convert(settings, ControllerMetrics), FeatureGates(gates), cache)
+    assert shows("default", "lq") is want
+    assert shows("default", "none") is False
+
+
+# --- statuses
+
+
+def test_statuses_that_are_due_and_then_are_not() -> None:
+    engine, cache = world(config=FAIR)
+    due = due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True)
+    got = {new.metadata.name: new.status for _, new in due}
+    assert set(got) == {"q", "lq", "root", "team"}
+    queue = got["q"]
+    assert (queue.pending_workloads, queue.reserving_workloads, queue.admitted_workloads) == (1, 2, 2)
+    assert queue.flavors_usage[0].resources[0].total == "3"
+    assert queue.fair_sharing.weighted_share == 0
+    assert (got["lq"].pending_workloads, got["lq"].conditions[0].reason) == (1, "Ready")
+    assert got["team"].fair_sharing.weighted_share == 0
+    for number, (_, new) in enumerate(due):
+        new.metadata.resource_version = f"later-{number}"
+        cache.put(new)
+    assert due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True) == []
+
+
+def test_a_cluster_queue_that_is_deleted_says_so() -> None:
+    engine, cache = world()
+    queue = msgspec.structs.replace(cache.get("ClusterQueue", None, "q"))
+    deleted = msgspec.structs.replace(
+        queue.metadata, deletion_timestamp="2026-01-01T00:00:00Z", resource_version="later"
+    )
+    cache.put(msgspec.structs.replace(queue, metadata=deleted))
+    due = due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=False)
+    reasons = {new.metadata.name: new.status.conditions[0].reason for _, new in due}
+    assert reasons == {"q": "Terminating", "lq": "ClusterQueueIsInactive"}
+
+
+def test_what_the_engine_does_not_know_is_left_alone() -> None:
+    _, cache = world()
+    assert due_statuses(Engine().queue_numbers(), cache, NOW, fair_sharing=False) == []
+
+
+# --- addresses
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        (":8081", Address(None, 8081)),
+        ("127.0.0.1:0", Address("127.0.0.1", 0)),
+        ("[::1]:8443", Address("::1", 8443)),
+        ("0", None),
+    ],
+)
+def test_addresses(value: str, want: Address | None) -> None:
+    assert read_address(value, "metrics.bindAddress") == want
+
+
+@pytest.mark.parametrize("value", ["8081", ":http", "localhost:", ":70000", ""])
+def test_what_is_no_address(value: str) -> None:
+    with pytest.raises(InputError, match=r"Configuration: metrics\.bindAddress: .* is no address"):
+        read_address(value, "metrics.bindAddress")
