@@ -269,9 +269,11 @@ def explain(
     feature_gates: str,
     as_json: bool,
 ) -> None:
-    """Run manifests on a virtual clock up to a moment, and say why a Job or Workload waits then, or what it got.
+    """Run manifests on a virtual clock up to a moment, and say why a job or Workload waits then, or what it got.
 
-    Takes what `simulate` takes. The object is named like Job/team-a/train.
+    Takes what `simulate` takes. The object is named like Job/team-a/train or rayjobs.ray.io/team-a/tune: a Workload, a
+    job of any kind, one of its pods, or a group of pods (podgroup/team-a/ingest). What belongs to a job, such as the
+    RayCluster of a RayJob, is explained by the Workload of that job.
     """
     from kueue_fast.sim.explain import explain as run
     from kueue_fast.sim.explain import read_target

@@ -222,7 +222,9 @@ class MemoryCluster(ObjectIndex):
     def _listeners_of(self, kind: str) -> tuple[Listener, ...]:
         heard = self._heard_by.get(kind)
         if heard is None:
-            heard = tuple(listener for wanted, listener in self._listeners if wanted is None or wanted == kind)
+            heard = tuple(
+                listener for wanted, listener in self._listeners if wanted is None or wanted == kind
+            )
             self._heard_by[kind] = heard
         return heard
 

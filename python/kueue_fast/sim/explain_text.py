@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kueue_fast.lifecycle.eviction import reason_words
-from kueue_fast.model import times
+from kueue_fast.sim.explain_overview import MOST_TOLD, duration, overview, told_alone
 from kueue_fast.sim.explanation import (
     Admitted,
     Document,
@@ -66,8 +66,16 @@ def _write(document: Document, console: Console) -> None:
     console.print(f"{named.kind} {named.namespace}/{named.name} at {at}{end}", soft_wrap=True, style="bold")
     if document.message:
         console.print(Text(f"  {document.message}"), soft_wrap=True)
-    for workload in document.workloads:
+    told = document.workloads
+    if len(told) > 1:
+        print_table(console, overview(told))
+        told = told_alone(told)
+    for workload in told:
         _write_workload(document, workload, console)
+    left = len(document.workloads) - len(told)
+    if left and len(told) == MOST_TOLD:
+        console.print()
+        console.print(f"--json tells of the other {left}")
 
 
 def _write_workload(document: Document, part: WorkloadPart, console: Console) -> None:
@@ -294,8 +302,3 @@ def listed(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     shown = ", ".join(names[:MOST_NAMES])
     return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a duration such as 1h30m0s."""
-    return times.format_duration(round(seconds * times.SECOND))

@@ -28,6 +28,7 @@ from kueue_fast.sim.explanation import (
     Place,
     Preempted,
     QueuePart,
+    Size,
     WorkloadPart,
 )
 from kueue_fast.sim.json_report import fair_share, quantity
@@ -76,6 +77,9 @@ def workload_part(run: Run, row: WorkloadRow) -> WorkloadPart:
         name=row.name,
         owner=_owner(row),
         replaces=None if row.slice is None else row.slice.replaces,
+        sizes=None
+        if row.slice is None
+        else [Size(time=run.after(time), pods=pods) for time, pods in row.slice.sizes],
         state=row.state.value,
         summary=_summary(row),
         priority=row.priority,

@@ -30,6 +30,7 @@ __all__ = [
     "Preempted",
     "PreemptionPart",
     "QueuePart",
+    "Size",
     "TopologyPart",
     "Victim",
     "WorkloadPart",
@@ -242,16 +243,25 @@ class Eviction(_Part, kw_only=True):
     message: str
 
 
+class Size(_Part, kw_only=True):
+    """How many pods a slice of an elastic job asks for from `time` on."""
+
+    time: float
+    pods: int
+
+
 class WorkloadPart(_Part, kw_only=True):
     """One workload. `summary` says in one sentence why it waits, or what became of it.
 
-    `replaces` is the slice of its elastic job whose place it takes, and whose quota counts for it.
+    `replaces` is the slice of its elastic job whose place it takes, and whose quota counts for it; `sizes` are null
+    for all others.
     """
 
     namespace: str
     name: str
     owner: Named | None
     replaces: str | None
+    sizes: list[Size] | None
     state: str
     summary: str
     priority: int
@@ -277,6 +287,7 @@ class WorkloadPart(_Part, kw_only=True):
 class Document(_Part, kw_only=True):
     """The whole answer. `state` is Found, NotCreated, OutsideKueue or NoWorkload; `message` says it in words.
 
+    `ancestor` is the object that the workloads are for, null where that is `object` itself.
     `end_of_run`: nothing is left to happen after `time`.
     """
 
@@ -287,6 +298,7 @@ class Document(_Part, kw_only=True):
     object: Named
     state: str
     message: str
+    ancestor: Named | None
     workloads: list[WorkloadPart]
 
 

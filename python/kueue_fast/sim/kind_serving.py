@@ -23,7 +23,7 @@ from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_actions import Actions
 from kueue_fast.sim.kind_later import Later
 
-__all__ = ["Around", "ServingController", "has_default_queue", "root_of"]
+__all__ = ["Around", "ServingController", "has_default_queue", "owners_of", "root_of"]
 
 PODS: Final = Pods()
 
@@ -124,9 +124,20 @@ def has_default_class(cluster: MemoryCluster) -> bool:
 
 def root_of(cluster: MemoryCluster, obj: Any) -> Any:
     """The object at the top of the chain of controllers, as far as they are in the cluster."""
+    above = owners_of(cluster, obj)
+    return above[-1] if above else obj
+
+
+def owners_of(cluster: MemoryCluster, obj: Any) -> list[Any]:
+    """The controllers above an object, the nearest first, as far as they are in the cluster; each once, should they
+    go in a circle.
+    """
+    found: list[Any] = []
+    seen = {obj.metadata.uid}
     while True:
         owner = controller_of(obj.metadata)
-        above = None if owner is None else cluster.by_uid(owner.uid)
-        if above is None:
-            return obj
-        obj = above
+        obj = None if owner is None or owner.uid in seen else cluster.by_uid(owner.uid)
+        if obj is None:
+            return found
+        seen.add(obj.metadata.uid)
+        found.append(obj)

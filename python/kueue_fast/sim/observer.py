@@ -21,6 +21,7 @@ from kueue_fast.model import conditions, times
 from kueue_fast.model.elastic import is_elastic
 from kueue_fast.model.quantities import request_value
 from kueue_fast.sim.clock import VirtualClock
+from kueue_fast.sim.kind_serving import owners_of
 from kueue_fast.sim.recorder import Recorder
 from kueue_fast.sim.result import Outcome, PodSetRow, SliceRow, State, WorkloadRow
 from kueue_fast.sim.runner import PodRunner
@@ -52,6 +53,7 @@ class WorkloadObserver:
     def __init__(
         self, cluster: MemoryCluster, clock: VirtualClock, recorder: Recorder, runner: PodRunner
     ) -> None:
+        self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
         self._runner = runner
@@ -81,7 +83,9 @@ class WorkloadObserver:
             recorder.deleted(key, now)
             return
         if event.change is Change.ADDED:
-            recorder.arrived(new_row(workload, now))
+            row = new_row(workload, now)
+            row.top = self._top(workload)
+            recorder.arrived(row)
         row = recorder.rows[key]
         if row.owner_kind is None and workload.metadata.owner_references:
             # A job came to own a Workload that was made beforehand.
@@ -110,6 +114,13 @@ class WorkloadObserver:
                 self._admitted(key, row, workload)
             if event.old is not None and reclaimed_of(event.old) != reclaimed_of(workload):
                 self._reclaimed(key, workload)
+
+    def _top(self, workload: Workload) -> tuple[str, str] | None:
+        """What its owner belongs to: kept while it can be known, as the objects between may be gone later."""
+        owner = owner_shown(workload.metadata)
+        found = None if owner is None else self._cluster.by_uid(owner.uid)
+        above = [] if found is None else owners_of(self._cluster, found)
+        return (above[-1].KIND, above[-1].metadata.name) if above else None
 
     def _resized(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         """A slice asks for another number of pods: one that holds quota for fewer, and so it holds less."""

@@ -100,6 +100,8 @@ class WorkloadRow:
     priority: int
     priority_class: str | None
     arrived_ns: int
+    # Kind and name of the object at the top, where its owner belongs to another one: the Deployment of a pod.
+    top: tuple[str, str] | None = None
     cluster_queue: str | None = None
     state: State = State.PENDING
     reserved_ns: int | None = None

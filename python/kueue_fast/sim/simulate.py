@@ -77,7 +77,8 @@ def simulate(manifests: Sequence[Manifest], options: SimulationOptions | None = 
 class Simulation:
     """One run: the cluster, the engine, the controllers around them, and the clock.
 
-    `cluster` may be read after the run: it holds every object in its last state.
+    `cluster` may be read after the run: it holds every object in its last state. `settings` and `registry` say which
+    of them are jobs.
     """
 
     def __init__(self, manifests: Sequence[Manifest], options: SimulationOptions) -> None:
@@ -86,7 +87,7 @@ class Simulation:
         self._gates = FeatureGates({**(configured or {}), **options.feature_gates})
         settings = settings_of(options.configuration, self._gates)
         check_jobs(manifests, settings, BATCH_JOB)
-        self._settings = settings
+        self.settings = settings
         self._manifests = manifests
         self._by_key = {identity(manifest.object): manifest for manifest in manifests}
         start = start_time(manifests)
@@ -129,8 +130,8 @@ class Simulation:
             self._workloads,
             by_hostname_prefix=self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix"),
         )
-        registry = registry_of(settings, self.cluster.get)
-        ancestors = Ancestors(self.cluster, registry, settings)
+        self.registry = registry_of(settings, self.cluster.get)
+        ancestors = Ancestors(self.cluster, self.registry, settings)
         self._jobs = JobController(
             self.cluster,
             self.clock,
@@ -146,7 +147,7 @@ class Simulation:
         self._kinds = KindControllers(
             self.cluster,
             self.clock,
-            registry,
+            self.registry,
             ancestors,
             self._jobs,
             self._pods.placements,
@@ -208,7 +209,7 @@ class Simulation:
                 engine=self.engine,
                 recorder=self.recorder,
                 reasons=self._reasons,
-                manage_all=self._settings.manage_jobs_without_queue_name,
+                manage_all=self.settings.manage_jobs_without_queue_name,
                 fair_sharing=fair_sharing(self._options),
                 cycles=self.cycles,
                 end_ns=end,
@@ -364,7 +365,7 @@ class Simulation:
             obj = defaulted(
                 obj,
                 BATCH_JOB,
-                self._settings,
+                self.settings,
                 queue is not None,
                 default_class_exists=has_default_class(self.cluster),
             )
