@@ -282,7 +282,8 @@ class Played(Simulation):
 
     def undecided(self) -> list[Any]:
         """Admissions that wait for the pods of others before they are written: what the engine assumes."""
-        return [decision for decision, _ in self._admitter._waiting]
+        waiting = [decision for decision, _ in self._admitter._waiting]
+        return [each for each in waiting if self.cluster.get(Workload.KIND, *each.workload.split("/")) is not None]
 
     def _instant(self) -> None:
         super()._instant()
