@@ -282,7 +282,12 @@ class Played(Simulation):
 
     def undecided(self) -> list[Any]:
         """Admissions that wait for the pods of others before they are written: what the engine assumes."""
-        return [decision for decision, _ in self._admitter._waiting]
+        found = []
+        for decision, _, uid in self._admitter._waiting:
+            workload: Workload | None = self.cluster.get(Workload.KIND, *decision.workload.split("/"))
+            if workload is not None and workload.metadata.uid == uid:
+                found.append(decision)
+        return found
 
     def _instant(self) -> None:
         super()._instant()
@@ -465,11 +470,17 @@ EVENTS: dict[str, tuple[int, Callable[[Played, int], None]]] = {
 
 
 def end_of(simulation: Simulation) -> dict[str, Any]:
-    """Every object of the cluster, without the numbers of its versions."""
+    """Every object of the cluster, without the numbers of its versions.
+
+    Nor with the generation of its cluster that a RayJob notes: a cluster below a job that stops is suspended, too, when
+    somebody looks at it, which a restart does before its pods are gone.
+    """
     found = {}
     for kind in simulation.cluster.kinds():
         for each in simulation.cluster.list(kind):
-            metadata = msgspec.structs.replace(each.metadata, resource_version=None)
+            annotations = {**(each.metadata.annotations or {})}
+            annotations.pop("kueue.x-k8s.io/raycluster-generation", None)
+            metadata = msgspec.structs.replace(each.metadata, resource_version=None, annotations=annotations)
             key = f"{kind} {each.metadata.namespace or ''}/{each.metadata.name}"
             found[key] = msgspec.structs.replace(each, metadata=metadata)
     return found

@@ -9,9 +9,11 @@ import pytest
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.sim.options import SimulationOptions
+from kueue_fast.sim.resizes import resized
 from kueue_fast.sim.simulate import Simulation
 from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, urgent
 from tests.sim.sequences import end_of
+from tests.sim.test_lifecycle import said, waiting
 from tests.sim.world import SECOND, START, job, manifests, one_queue
 
 
@@ -64,3 +66,24 @@ def test_a_workload_that_is_activated_again_while_it_stops_counts_again() -> Non
         played.clock.schedule(at, lambda _: told.append(meters["cq", "default", "cpu"].current))
     played.run()
     assert told == [0, 2000]
+
+
+def test_a_decision_that_waited_is_not_written_into_another_workload_of_the_name() -> None:
+    """The first job's pods are late, so the second one's admission waits; its Workload is made anew and larger."""
+    late = job("late", more_annotations=said(ready_after="20s"))
+    objects = (*one_queue(4), late, job("next", cpu=2, arrival="1s", completions=2))
+    options = SimulationOptions(configuration=waiting(block=True))
+    played = Simulation(manifests(*objects), options)
+
+    def make_anew(_: Any) -> None:
+        played.cluster.update(resized(played.cluster.get("Job", "ns", "next"), 2))
+        [found] = [each for each in played.cluster.list(Workload.KIND) if "next" in each.metadata.name]
+        played.cluster.delete(Workload.KIND, "ns", found.metadata.name)
+
+    held = []
+    played.clock.schedule(START + 5 * SECOND, make_anew)
+    played.clock.schedule(START + 21 * SECOND, lambda _: held.append(dict(played.recorder.holding)))
+    played.run()
+    [at_once] = held
+    assert [key.split("-")[1] for key in at_once] == ["late"]
+    assert played.recorder.queue_meters["cq", "default", "cpu"].peak == 4000

@@ -49,7 +49,8 @@ class Admitter:
         self._by_hostname_prefix = by_hostname_prefix
         settings = workloads.lifecycle.pods_ready
         self._blocks = settings is not None and settings.block_admission
-        self._waiting: deque[tuple[Admission, list[Replacement]]] = deque()
+        # With the uid of the Workload: another one of its name is not what was decided about.
+        self._waiting: deque[tuple[Admission, list[Replacement], str]] = deque()
 
     def restart(self, engine: Engine) -> None:
         """What was not written yet was never decided."""
@@ -63,15 +64,16 @@ class Admitter:
             return
         for decision in cycle.admitted:
             replaced = [each for each in cycle.replaced if each.replaced_by == decision.workload]
-            self._waiting.append((decision, replaced))
+            workload = self._workload(decision.workload)
+            self._waiting.append((decision, replaced, _uid(workload)))
         self.ready()
 
     def ready(self) -> bool:
         """Write what need not wait any more; whether nothing waits, so that a cycle may run."""
         while self._waiting:
-            decision, replaced = self._waiting[0]
+            decision, replaced, uid = self._waiting[0]
             workload = self._workload(decision.workload)
-            if workload is None or not conditions.is_admissible(workload):
+            if workload is None or _uid(workload) != uid or not conditions.is_admissible(workload):
                 self._engine.forget(decision.workload)
             elif self._workloads.not_ready:
                 changed = pods_ready.waiting(workload, self._clock.now, self._reasons)
@@ -122,3 +124,7 @@ class Admitter:
         namespace, _, name = key.partition("/")
         found: Workload | None = self._cluster.get(Workload.KIND, namespace, name)
         return found
+
+
+def _uid(workload: Workload | None) -> str:
+    return "" if workload is None else workload.metadata.uid or ""

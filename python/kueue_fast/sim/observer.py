@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
 import msgspec
 
 from kueue_fast.api.core import Pod
-from kueue_fast.api.kueue import Admission, Workload
+from kueue_fast.api.kueue import Admission, PodSet, Workload
 from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.jobs import pod_names
@@ -136,7 +136,9 @@ class WorkloadObserver:
         if admission is None:
             return
         decision = self._decisions.pop(key, None)
-        usage = assigned_usage(admission) if decision is None else decided_usage(decision)
+        # A decision may have waited for the pods of others, and the slice that it is about have shrunk meanwhile.
+        shrunk = any(pod_set.count < was for pod_set, was in admitted_counts(workload, admission))
+        usage = held_usage(workload) if decision is None or shrunk else decided_usage(decision)
         now = self._clock.now
         self._recorder.reserved(key, admission.cluster_queue, pod_set_rows(admission), usage, now)
         self._last_words.pop(key, None)
@@ -165,6 +167,13 @@ def reclaimed_of(workload: Workload) -> dict[str, int]:
     """Pods whose quota is free again, by the name of their pod set."""
     pods = (workload.status.reclaimable_pods if workload.status is not None else None) or ()
     return {each.name: each.count for each in pods}
+
+
+def admitted_counts(workload: Workload, admission: Admission) -> Iterator[tuple[PodSet, int]]:
+    """The pod sets of a Workload, each with the pods that it was admitted with."""
+    counts = {each.name: each.count or 0 for each in admission.pod_set_assignments or ()}
+    for pod_set in workload.spec.pod_sets or ():
+        yield pod_set, counts.get(pod_set.name, 0)
 
 
 def held_usage(workload: Workload) -> Mapping[tuple[str, str], int]:
