@@ -34,12 +34,14 @@ async def queues(world, cpu="4", **spec):
 
 
 @asynccontextmanager
-async def controller(world, frameworks=("batch/job",), **settings):
+async def controller(world, configure=lambda configuration: None, frameworks=("batch/job",), **settings):
+    """One that leads; `configure` changes its Configuration."""
     configuration = default_configuration()
     configuration.integrations.frameworks = list(frameworks)
     configuration.wait_for_pods_ready = None
     configuration.leader_election.resource_namespace = world.namespace
     configuration.client_connection.qps = -1
+    configure(configuration)
     made = ControllerSettings(configuration=configuration, **settings)
     async with world.connection() as connection:
         started = Controller(made, connection)

@@ -19,6 +19,7 @@ from typing import Final
 from kueue_fast.api import batch, core, kueue
 from kueue_fast.app.decisions import DecisionWriter
 from kueue_fast.app.events import Events
+from kueue_fast.app.finalizers import FinalizerController
 from kueue_fast.app.integrations import Sink, job_controllers, job_kinds, live_registry
 from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
@@ -36,7 +37,7 @@ from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.engine import Engine
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.settings import JobSettings
-from kueue_fast.lifecycle.status import Reasons
+from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.model.features import FeatureGates
 
 __all__ = ["Controller", "run_controller"]
@@ -97,8 +98,8 @@ class Controller:
         self.leading = asyncio.Event()
         self.shadow: Shadow | None = None
         wait = settings.configuration.wait_for_pods_ready
-        if wait is not None:
-            log.warning("waitForPodsReady is not acted upon yet: pods that do not get ready are not evicted")
+        if wait is not None and wait.block_admission:
+            log.warning("waitForPodsReady.blockAdmission is not acted upon yet: admissions do not wait for pods")
         # A configuration that the engine does not take must stop the start, not the take-over.
         self._make_engine()
 
@@ -152,7 +153,15 @@ class Controller:
                 feed(WatchEvent(Change.ADDED, obj, None))
             self.cluster.watch(kind, feed)
         if not self._settings.shadow:
-            WorkloadController(self.cluster, statuses, Reasons.read(self._gates), time.time_ns).start()
+            workloads = WorkloadController(
+                self.cluster,
+                writer,
+                events,
+                LifecycleSettings.read(self._settings.configuration, self._gates),
+                time.time_ns,
+                topology_aware=self._gates.enabled("TopologyAwareScheduling"),
+            )
+            sinks += [workloads, FinalizerController(self.cluster, writer, time.time_ns)]
             selector = self._settings.configuration.managed_jobs_namespace_selector
             view = LiveView(self.cluster, self._jobs, selector)
             sinks += job_controllers(self.cluster, writer, events, view, self._registry, time.time_ns)

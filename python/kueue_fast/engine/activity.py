@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import NamedTuple
 
-from kueue_fast.api.kueue import AdmissionCheck, AdmissionCheckStrategyRule, ClusterQueueSpec
+from kueue_fast.api.kueue import AdmissionCheck, AdmissionCheckStrategyRule, ClusterQueueSpec, ResourceFlavor
 from kueue_fast.model import conditions
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
@@ -38,6 +38,22 @@ def rules_of(spec: ClusterQueueSpec) -> list[AdmissionCheckStrategyRule]:
 def stopped(policy: str | None) -> bool:
     """Whether a stop policy holds a queue: anything but None (QP-204)."""
     return (policy or "None") != "None"
+
+
+def missing_topologies(
+    spec: ClusterQueueSpec, flavors: Mapping[str, ResourceFlavor], exists: Callable[[str, str], bool]
+) -> dict[str, str]:
+    """Topologies that are not there, by the flavors of the ClusterQueue that name them (TP-507).
+
+    `exists(flavor, topology)` says whether the flavor has its topology.
+    """
+    missing = {}
+    for name in flavors_of(spec):
+        flavor = flavors.get(name)
+        topology = flavor.spec.topology_name if flavor is not None and flavor.spec is not None else None
+        if topology and not exists(name, topology):
+            missing[name] = topology
+    return missing
 
 
 def activity(

@@ -11,7 +11,14 @@ from kueue_fast.lifecycle.steps import REST, Step, UpdateWorkloadStatus
 from kueue_fast.lifecycle.unset import unset
 from kueue_fast.model import conditions
 
-__all__ = ["BY_CLUSTER_QUEUE", "BY_LOCAL_QUEUE", "by_cluster_queue", "by_local_queue", "policy"]
+__all__ = [
+    "BY_CLUSTER_QUEUE",
+    "BY_LOCAL_QUEUE",
+    "by_cluster_queue",
+    "by_local_queue",
+    "concerns_workloads",
+    "policy",
+]
 
 BY_LOCAL_QUEUE: Final = "LocalQueueStopped"
 BY_CLUSTER_QUEUE: Final = "ClusterQueueStopped"
@@ -23,6 +30,23 @@ def policy(queue: ClusterQueue | LocalQueue | None) -> str:
     """The stop policy of a queue; None of one that is not there."""
     spec = queue.spec if queue is not None else None
     return (spec.stop_policy if spec is not None else None) or NO_STOP
+
+
+def concerns_workloads(
+    old: ClusterQueue | LocalQueue | None, new: ClusterQueue | LocalQueue | None
+) -> bool:
+    """Whether a change of a queue is one that its Workloads are looked at for. None: it was not there, or is gone.
+
+    Source: LC-1404.
+    """
+    if old is None or new is None:
+        return True
+    strategies = [getattr(each.spec, "admission_checks_strategy", None) for each in (old, new)]
+    return (
+        bool(old.metadata.deletion_timestamp) != bool(new.metadata.deletion_timestamp)
+        or policy(old) != policy(new)
+        or strategies[0] != strategies[1]
+    )
 
 
 def by_local_queue(

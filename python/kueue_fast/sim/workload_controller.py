@@ -12,7 +12,7 @@ from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.lifecycle import finish, workload_controller
 from kueue_fast.lifecycle.pods_ready import NotReady
-from kueue_fast.lifecycle.queue_stops import policy
+from kueue_fast.lifecycle.queue_stops import concerns_workloads
 from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.lifecycle.steps import DeleteWorkload, Step, UpdateWorkload, UpdateWorkloadStatus
 from kueue_fast.model import conditions
@@ -96,7 +96,7 @@ class WorkloadController:
     def on_cluster_queue(self, event: WatchEvent) -> None:
         """A ClusterQueue came, went, or was stopped: its Workloads are looked at. Source: LC-1404."""
         queue: ClusterQueue = event.object
-        if not _changes_activity(event):
+        if not concerns_workloads(event.old, queue if event.change is Change.MODIFIED else None):
             return
         name = queue.metadata.name
         locals_: set[tuple[str | None, str]] = {
@@ -113,7 +113,7 @@ class WorkloadController:
     def on_local_queue(self, event: WatchEvent) -> None:
         """A LocalQueue came, went, or was stopped: its Workloads are looked at. Source: LC-1404."""
         queue: LocalQueue = event.object
-        if not _changes_activity(event):
+        if not concerns_workloads(event.old, queue if event.change is Change.MODIFIED else None):
             return
         self._look_at(
             each
@@ -171,16 +171,3 @@ class WorkloadController:
         entry = self._timers.pop(key, None)
         if entry is not None:
             self._clock.cancel(entry)
-
-
-def _changes_activity(event: WatchEvent) -> bool:
-    """Whether an event of a queue is more than a change that concerns no Workload."""
-    if event.change is not Change.MODIFIED or event.old is None:
-        return True
-    old, new = event.old, event.object
-    strategies = (getattr(each.spec, "queueing_strategy", None) for each in (old, new))
-    return (
-        bool(old.metadata.deletion_timestamp) != bool(new.metadata.deletion_timestamp)
-        or policy(old) != policy(new)
-        or len(set(strategies)) > 1
-    )
