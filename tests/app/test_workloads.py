@@ -53,6 +53,17 @@ async def until_gone(world, kind, name):
             await asyncio.sleep(0.02)
 
 
+async def until_kept(world, manifest):
+    """Return the object once it has Kueue's finalizer. Fails if it is gone."""
+    while True:
+        found = await world.call(
+            world.client.get, KUEUE, manifest["kind"], manifest["metadata"]["name"], world.namespace
+        )
+        if found["metadata"].get("finalizers") == ["kueue.x-k8s.io/resource-in-use"]:
+            return found
+        await asyncio.sleep(0.02)
+
+
 def reason_is(type_, reason):
     return lambda found: condition(found, type_).get("reason") == reason
 
@@ -319,13 +330,13 @@ async def test_what_is_used_stays_until_it_is_not(world):
         await make(world, "w")
         await until_stored(world, "w", is_true("QuotaReserved"))
         # Whoever uses comes last, so that each has to wait for the one after it.
-        for manifest in (topology, check, flavor, plain, queue):
+        kept = (topology, check, flavor, plain, queue)
+        for manifest in kept:
+            await until_kept(world, manifest)
+        for manifest in kept:
             await world.call(world.client.delete, manifest)
-        for manifest in (topology, check, flavor, plain, queue):
-            kept = await world.call(
-                world.client.get, KUEUE, manifest["kind"], manifest["metadata"]["name"], name
-            )
-            assert kept["metadata"]["finalizers"] == ["kueue.x-k8s.io/resource-in-use"]
+        for manifest in kept:
+            assert (await until_kept(world, manifest))["metadata"]["deletionTimestamp"]
         await world.call(world.client.delete, world.workload("w"))
         for manifest in (queue, plain, flavor, check, topology):
             await until_gone(world, manifest["kind"], manifest["metadata"]["name"])
