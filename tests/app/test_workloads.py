@@ -48,7 +48,8 @@ async def until_gone(world, kind, name):
             try:
                 await world.call(world.client.get, KUEUE, kind, name, world.namespace)
             except RequestError as error:
-                assert error.status == 404
+                if error.status != 404:
+                    raise
                 return
             await asyncio.sleep(0.02)
 
@@ -70,9 +71,7 @@ def reason_is(type_, reason):
 
 def events_of(found, controller_name):
     return {
-        (each["type"], each["reason"])
-        for each in found
-        if each.get("reportingController") == controller_name
+        (each["type"], each["reason"]) for each in found if each.get("reportingController") == controller_name
     }
 
 
@@ -83,9 +82,7 @@ STOPS = [
 
 
 @pytest.mark.parametrize(("kind", "reason", "message", "back"), STOPS, ids=[each[0] for each in STOPS])
-async def test_queue_is_drained_and_started_again(
-    plane_with_pods, world, kind, reason, message, back
-):
+async def test_queue_is_drained_and_started_again(plane_with_pods, world, kind, reason, message, back):
     assert plane_with_pods is world.plane
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "1")
@@ -181,9 +178,7 @@ async def test_pods_that_never_get_ready_end_it(plane_with_pods, world):
     async with controller(world, wait_for_pods(limit=0)):
         await world.call(world.client.create, stuck_job(world, "j"))
         name = await workload_of(world, "j")
-        off = await until_stored(
-            world, name, reason_is("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
-        )
+        off = await until_stored(world, name, reason_is("Evicted", "DeactivatedDueToRequeuingLimitExceeded"))
         assert off["spec"]["active"] is False
         await until_job(world, "j", lambda found: found["spec"]["suspend"] is True)
 
@@ -328,7 +323,9 @@ async def test_what_is_used_stays_until_it_is_not(world):
     await world.call(world.client.apply, queue)
     async with controller(world):
         await make(world, "w")
-        await until_stored(world, "w", is_true("QuotaReserved"))
+        # One that is not admitted yet would lose its quota when its ClusterQueue is deleted.
+        await answer(world, "w", "Ready")
+        await until_stored(world, "w", is_true("Admitted"))
         # Whoever uses comes last, so that each has to wait for the one after it.
         kept = (topology, check, flavor, plain, queue)
         for manifest in kept:
@@ -340,3 +337,25 @@ async def test_what_is_used_stays_until_it_is_not(world):
         await world.call(world.client.delete, world.workload("w"))
         for manifest in (queue, plain, flavor, check, topology):
             await until_gone(world, manifest["kind"], manifest["metadata"]["name"])
+
+
+async def test_slice_takes_the_place_of_the_one_before_it(world):
+    await queues(world, "2")
+    elastic = {"kueue.x-k8s.io/elastic-job": "true", "kueue.x-k8s.io/workload-slice-name": "small"}
+    async with controller(world):
+        small = world.workload("small")
+        small["metadata"]["annotations"] = elastic
+        await world.call(world.client.create, small)
+        await until_stored(world, "small", is_true("Admitted"))
+        large = world.workload("large")
+        large["metadata"]["annotations"] = {
+            **elastic,
+            "kueue.x-k8s.io/workload-slice-replacement-for": f"{world.namespace}/small",
+        }
+        large["spec"]["podSets"][0]["count"] = 2
+        await world.call(world.client.create, large)
+        await until_stored(world, "large", is_true("Admitted"))
+        ended = await until_stored(world, "small", is_true("Finished"))
+        assert condition(ended, "Finished")["reason"] == "WorkloadSliceReplaced"
+        found = await until_events(world, 5)
+    assert ("Normal", "WorkloadSliceReplaced") in events_of(found, "kueue-admission")

@@ -29,7 +29,6 @@ from kueue_fast.lifecycle import workload_controller
 from kueue_fast.lifecycle.queue_stops import concerns_workloads
 from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.lifecycle.steps import DeleteWorkload, Step, UpdateWorkload, UpdateWorkloadStatus
-from kueue_fast.model import conditions
 
 __all__ = ["WorkloadController"]
 

@@ -20,7 +20,7 @@ from kueue_fast.arrays.quota_tree import Quotas
 from kueue_fast.arrays.resource_groups import read_quotas
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import PENDING, Record
-from kueue_fast.engine.activity import activity, flavors_of, missing_topologies, rules_of, stopped
+from kueue_fast.engine.activity import activity, missing_topologies, rules_of, stopped
 from kueue_fast.engine.admission_fair_sharing import USAGE_BASED
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.queue_topology import write_topology
@@ -130,7 +130,9 @@ class Queues:
         state = self._state
         if not state.topology_aware:
             return {}
-        return missing_topologies(entry.spec, state.classes.flavors, lambda flavor, _: state.topology.exists(flavor))
+        return missing_topologies(
+            entry.spec, state.classes.flavors, lambda flavor, _: state.topology.exists(flavor)
+        )
 
     def _adopt(self, entry: ClusterQueueEntry) -> None:
         """Queue the workloads that waited for this ClusterQueue, and book those that hold its quota (QC-6, QP-216)."""

@@ -32,9 +32,7 @@ def policy(queue: ClusterQueue | LocalQueue | None) -> str:
     return (spec.stop_policy if spec is not None else None) or NO_STOP
 
 
-def concerns_workloads(
-    old: ClusterQueue | LocalQueue | None, new: ClusterQueue | LocalQueue | None
-) -> bool:
+def concerns_workloads(old: ClusterQueue | LocalQueue | None, new: ClusterQueue | LocalQueue | None) -> bool:
     """Whether a change of a queue is one that its Workloads are looked at for. None: it was not there, or is gone.
 
     Source: LC-1404.
