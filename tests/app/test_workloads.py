@@ -323,7 +323,9 @@ async def test_what_is_used_stays_until_it_is_not(world):
     await world.call(world.client.apply, queue)
     async with controller(world):
         await make(world, "w")
-        await until_stored(world, "w", is_true("QuotaReserved"))
+        # One that is not admitted yet would lose its quota when its ClusterQueue is deleted.
+        await answer(world, "w", "Ready")
+        await until_stored(world, "w", is_true("Admitted"))
         # Whoever uses comes last, so that each has to wait for the one after it.
         kept = (topology, check, flavor, plain, queue)
         for manifest in kept:
@@ -335,3 +337,25 @@ async def test_what_is_used_stays_until_it_is_not(world):
         await world.call(world.client.delete, world.workload("w"))
         for manifest in (queue, plain, flavor, check, topology):
             await until_gone(world, manifest["kind"], manifest["metadata"]["name"])
+
+
+async def test_slice_takes_the_place_of_the_one_before_it(world):
+    await queues(world, "2")
+    elastic = {"kueue.x-k8s.io/elastic-job": "true", "kueue.x-k8s.io/workload-slice-name": "small"}
+    async with controller(world):
+        small = world.workload("small")
+        small["metadata"]["annotations"] = elastic
+        await world.call(world.client.create, small)
+        await until_stored(world, "small", is_true("Admitted"))
+        large = world.workload("large")
+        large["metadata"]["annotations"] = {
+            **elastic,
+            "kueue.x-k8s.io/workload-slice-replacement-for": f"{world.namespace}/small",
+        }
+        large["spec"]["podSets"][0]["count"] = 2
+        await world.call(world.client.create, large)
+        await until_stored(world, "large", is_true("Admitted"))
+        ended = await until_stored(world, "small", is_true("Finished"))
+        assert condition(ended, "Finished")["reason"] == "WorkloadSliceReplaced"
+        found = await until_events(world, 5)
+    assert ("Normal", "WorkloadSliceReplaced") in events_of(found, "kueue-admission")

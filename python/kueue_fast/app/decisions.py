@@ -20,7 +20,7 @@ from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.engine import Admission, Engine
 from kueue_fast.engine.decisions import Eviction, Preemption, Requeued
 from kueue_fast.jobs import names
-from kueue_fast.lifecycle import admission, events, eviction
+from kueue_fast.lifecycle import admission, events, eviction, slices
 from kueue_fast.lifecycle.events import Event, Priority
 from kueue_fast.lifecycle.requeue import queued_since
 from kueue_fast.lifecycle.status import Reasons
@@ -59,8 +59,9 @@ class DecisionWriter:
     def on_cycle(self, result: CycleResult) -> None:
         """Begin to write everything that a cycle decided."""
         cycle, now = result.cycle, result.now_ns
+        replaced = {each.replaced_by: each.workload for each in cycle.replaced}
         for decision in (*cycle.admitted, *cycle.moved):
-            self._admit(decision, now)
+            self._admit(decision, now, replaced.get(decision.workload))
         for lost in cycle.evicted:
             self._evict(lost, now)
         queues = {requeued.workload: requeued.cluster_queue for requeued in cycle.requeued}
@@ -69,9 +70,11 @@ class DecisionWriter:
         for requeued, message in zip(cycle.requeued, result.messages, strict=True):
             self._explain(requeued, message, now)
 
-    def _admit(self, decision: Admission, now: int) -> None:
+    def _admit(self, decision: Admission, now: int, replaced: str | None) -> None:
+        """Write an admission; once that is done, the slice `replaced` ends whose place it took (JS-496)."""
         key = decision.workload
         workload = self._statuses.find(key)
+        old = None if replaced is None else self._statuses.find(replaced)
         if workload is None:
             return self._submit(lambda engine: engine.forget(key))
         topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
@@ -79,11 +82,28 @@ class DecisionWriter:
         def build(current: Workload) -> Workload | None:
             if not same_request(current, workload):
                 return None
-            return admission.admitted(current, decision, now, self._reasons, topologies=topologies)
+            placed = current if old is None else slices.with_cluster_of(current, old)
+            return admission.admitted(placed, decision, now, self._reasons, topologies=topologies)
+
+        def written() -> None:
+            if old is not None:
+                self._replace(old, workload, now)
 
         log.info("workload %s admitted in ClusterQueue %s", key, decision.cluster_queue)
         told = [] if eviction.is_evicted(workload) else self._told(workload, decision, now)
-        self._write(workload, build, told, failed=lambda: self._submit(lambda engine: engine.forget(key)))
+        self._write(
+            workload,
+            build,
+            told,
+            failed=lambda: self._submit(lambda engine: engine.forget(key)),
+            written=written,
+        )
+
+    def _replace(self, old: Workload, new: Workload, now: int) -> None:
+        told = events.slice_replaced(
+            old.metadata.namespace or "", old.metadata.name, slices.replacement_message(new), now
+        )
+        self._write(old, lambda current: slices.replaced(current, new, now), [told])
 
     def _told(self, workload: Workload, decision: Admission, now: int) -> list[Event]:
         namespace, _, name = decision.workload.partition("/")
@@ -169,13 +189,13 @@ class DecisionWriter:
         if future is None:
             return failed()
 
-        def done(result: asyncio.Future[bytes | None]) -> None:
-            if result.cancelled() or result.exception() is not None or result.result() is None:
+        def done(answer: asyncio.Future[bytes | None]) -> None:
+            if answer.cancelled() or answer.exception() is not None or answer.result() is None:
                 failed()
                 return
-            written()
             for event in told:
                 self._events.record(SCHEDULER, event)
+            written()
 
         future.add_done_callback(done)
 
