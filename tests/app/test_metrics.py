@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -44,12 +45,12 @@ ADMITTED = condition("Admitted", 30)
 
 def metrics_after(*states: Workload, at: int, **settings: Any) -> Metrics:
     metrics = Metrics(lambda: START + at * SECOND, **settings)
-    for old, new in zip(states, states[1:], strict=False):
+    for old, new in itertools.pairwise(states):
         metrics.on_workload(WatchEvent(Change.MODIFIED, new, old))
     return metrics
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+def value(metrics: Metrics, name: str, /, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(f"kueue_{name}", {**labels, "replica_role": "standalone"})
 
 

@@ -30,6 +30,8 @@ class Process:
                 {
                     "apiVersion": "config.kueue.x-k8s.io/v1beta2",
                     "kind": "Configuration",
+                    "metrics": {"bindAddress": "0"},
+                    "health": {"healthProbeBindAddress": "0"},
                     "leaderElection": {
                         "resourceNamespace": world.namespace,
                         "leaseDuration": "4s",

@@ -58,7 +58,7 @@ def world(*extra: Any, config: Configuration | None = None, **spec: Any) -> tupl
 
 
 def samples(engine: Engine, cache: ObjectCache, **options: Any) -> dict[tuple[str, ...], float]:
-    """Name and label values without the role, as read back from the text."""
+    """Name, and label values in order of the labels' names without the role, as read back from the text."""
     families = gauges(engine.queue_numbers(), cache, {}, GaugeOptions("leader", **options))
     found = {}
     for family in text_string_to_metric_families(text([Metrics(lambda: NOW).registry], families).decode()):
@@ -95,7 +95,7 @@ def test_all_that_waits_in_a_stopped_queue_is_inadmissible() -> None:
 
 def test_resources_are_shown_where_asked_for() -> None:
     got = samples(*world(), resources=True)
-    where = ("team", "q", "spot", "cpu")
+    where = ("q", "team", "spot", "cpu")
     assert got["cluster_queue_resource_reservation", *where] == 3
     assert got["cluster_queue_resource_usage", *where] == 3
     assert got["cluster_queue_nominal_quota", *where] == 4
@@ -114,8 +114,8 @@ def test_local_queues() -> None:
     assert got["local_queue_pending_workloads", "lq", "default", "active"] == 1
     assert got["local_queue_reserving_active_workloads", "lq", "default"] == 2
     assert got["local_queue_admitted_active_workloads", "lq", "default"] == 2
-    assert got["local_queue_status", "lq", "default", "Unknown"] == 1
-    assert got["local_queue_resource_usage", "lq", "default", "spot", "cpu"] == 3
+    assert got["local_queue_status", "Unknown", "lq", "default"] == 1
+    assert got["local_queue_resource_usage", "spot", "lq", "default", "cpu"] == 3
     hidden = samples(*world(), shows=lambda namespace, name: False)
     assert not any(key[0].startswith("local_queue_") for key in hidden)
 
@@ -156,8 +156,8 @@ def test_statuses_that_are_due_and_then_are_not() -> None:
     assert (got["lq"].pending_workloads, got["lq"].conditions[0].reason) == (1, "Ready")
     assert got["team"].fair_sharing.weighted_share == 0
     for number, (_, new) in enumerate(due):
-        new.metadata.resource_version = f"later-{number}"
-        cache.put(new)
+        metadata = msgspec.structs.replace(new.metadata, resource_version=f"later-{number}")
+        cache.put(msgspec.structs.replace(new, metadata=metadata))
     assert due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True) == []
 
 
