@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import traceback
 from datetime import UTC, datetime
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -20,17 +21,19 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
         moment = datetime.fromtimestamp(record.created, UTC)
-        line: dict[str, Any] = {
+        line: dict[str, str] = {
             "level": LEVELS.get(record.levelname, "error"),
             "ts": f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z",
             "logger": record.name,
-            "caller": f"{record.module}.py:{record.lineno}",
+            "caller": f"{'/'.join(Path(record.pathname).parts[-2:])}:{record.lineno}",
             "msg": record.getMessage(),
         }
         if record.exc_info is not None and record.exc_info[1] is not None:
-            line["error"] = str(record.exc_info[1])
+            line["error"] = str(record.exc_info[1]) or type(record.exc_info[1]).__name__
             line["stacktrace"] = "".join(traceback.format_exception(record.exc_info[1]))
-        return msgspec.json.encode(line).decode()
+        # What is no Unicode, such as half of a surrogate pair from an object's JSON, must not cost the line.
+        clean = {key: each.encode(errors="backslashreplace").decode() for key, each in line.items()}
+        return msgspec.json.encode(clean).decode()
 
 
 def set_up_logging(level: int) -> None:
