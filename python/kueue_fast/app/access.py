@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from kueue_fast.cluster.errors import ClusterError
-from kueue_fast.cluster.kube.transport import Connection
 
 __all__ = ["Access", "Answer"]
 
@@ -24,6 +23,8 @@ DENIED_S: Final = 30.0
 MOST_KEPT: Final = 1000
 TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+Post: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
 
 log = logging.getLogger("metrics")
 
@@ -38,10 +39,13 @@ class Answer(Enum):
 
 
 class Access:
-    """Asks once for each token and path, and remembers the answer for a while."""
+    """Asks once for each token and path, and remembers the answer for a while.
 
-    def __init__(self, connection: Connection, now: Callable[[], float] = time.monotonic) -> None:
-        self._connection = connection
+    `post` sends a body to a path of the API server and gives the answer; it raises ClusterError.
+    """
+
+    def __init__(self, post: Post, now: Callable[[], float] = time.monotonic) -> None:
+        self._post = post
         self._now = now
         # Hashes of tokens: the tokens themselves need not stay in memory.
         self._users: dict[bytes, tuple[float, dict[str, Any] | None]] = {}
@@ -94,6 +98,6 @@ class Access:
         return allowed
 
     async def _review(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = await self._connection.request("POST", path, body=msgspec.json.encode(body), timeout_s=10)
+        answer = await self._post(path, msgspec.json.encode(body))
         status: dict[str, Any] = msgspec.json.decode(answer).get("status") or {}
         return status

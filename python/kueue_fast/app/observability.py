@@ -29,6 +29,7 @@ from kueue_fast.model.selectors import SelectorError, selects
 
 __all__ = ["Observability", "Ports", "serving", "shows_local_queue"]
 
+REVIEW_S: Final = 10.0
 METRICS_ADDRESS: Final = "metrics.bindAddress"
 HEALTH_ADDRESS: Final = "health.healthProbeBindAddress"
 
@@ -105,7 +106,11 @@ async def serving(
             certificates = configuration.internal_cert_management
             external = certificates is not None and certificates.enable is False
             context = metrics_context(external=external)
-            app = metrics_app(observability.collect, Access(connection).check)
+
+            async def post(path: str, body: bytes) -> bytes:
+                return await connection.request("POST", path, body=body, timeout_s=REVIEW_S)
+
+            app = metrics_app(observability.collect, Access(post).check)
             found = await stack.enter_async_context(listening(app, metrics_address, METRICS_ADDRESS, context))
             ports.metrics = found[0]
         if health_address is not None:
