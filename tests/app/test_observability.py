@@ -230,13 +230,13 @@ async def test_statuses_of_queues(world):
             world,
             "ClusterQueue",
             world.namespace,
-            lambda status: status["conditions"][0]["reason"] == "Stopped",
+            lambda status: condition({"status": status}, "Active").get("reason") == "Stopped",
         )
         local = await until_queue(
             world,
             "LocalQueue",
             "main",
-            lambda status: status["conditions"][0]["status"] == "False",
+            lambda status: condition({"status": status}, "Active").get("status") == "False",
             world.namespace,
         )
         assert condition(local, "Active")["reason"] == "ClusterQueueIsInactive"
@@ -276,7 +276,7 @@ async def test_a_cluster_queue_goes_once_nothing_holds_its_quota(world):
             world,
             "ClusterQueue",
             world.namespace,
-            lambda status: status["conditions"][0]["reason"] == "Terminating",
+            lambda status: condition({"status": status}, "Active").get("reason") == "Terminating",
         )
         await world.call(world.client.delete, world.workload("w"))
         async with asyncio.timeout(30):
