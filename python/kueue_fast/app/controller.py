@@ -27,8 +27,8 @@ from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
 from kueue_fast.app.shadow import Shadow
 from kueue_fast.app.statuses import StatusWriter
-from kueue_fast.app.view import LiveView
 from kueue_fast.app.topology_ungater import TopologyUngater
+from kueue_fast.app.view import LiveView
 from kueue_fast.app.workloads import WorkloadController
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
