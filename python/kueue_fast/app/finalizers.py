@@ -80,7 +80,7 @@ class FinalizerController:
             return
         in_use = bool(obj.metadata.deletion_timestamp) and self._in_use(obj)
         changed = kept_while_used(obj, in_use=in_use)
-        write = None if changed is None else patches.update(obj, changed)
+        write = None if changed is None else patches.replace(obj, changed)
         if write is not None:
             self._looks.write(key, self._writer, [write])
 

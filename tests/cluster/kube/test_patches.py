@@ -92,3 +92,31 @@ def test_a_deletion_is_of_this_object_alone():
     write = patches.delete(job())
     assert (write.verb, write.name) == (Verb.DELETE, "a")
     assert msgspec.json.decode(write.body or b"")["preconditions"] == {"uid": "u"}
+
+
+def cluster_queue(**metadata):
+    return decode(
+        msgspec.json.encode(
+            {
+                "apiVersion": "kueue.x-k8s.io/v1beta2",
+                "kind": "ClusterQueue",
+                "metadata": {"name": "q", "uid": "u", "resourceVersion": "7", **metadata},
+                "spec": {"cohortName": "team"},
+                "status": {"pendingWorkloads": 3},
+            }
+        )
+    )
+
+
+def test_a_whole_object_is_replaced_but_for_its_status():
+    write = patches.replace(cluster_queue(), cluster_queue(finalizers=["kueue.x-k8s.io/resource-in-use"]))
+    assert write.verb is Verb.REPLACE
+    sent = msgspec.json.decode(write.body)
+    assert "status" not in sent
+    assert sent["spec"] == {"cohortName": "team"}
+    want_metadata = {"name": "q", "uid": "u", "resourceVersion": "7"}
+    assert sent["metadata"] == want_metadata | {"finalizers": ["kueue.x-k8s.io/resource-in-use"]}
+
+
+def test_what_is_the_same_is_not_replaced():
+    assert patches.replace(cluster_queue(), cluster_queue()) is None

@@ -15,7 +15,7 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.kube.resources import resource_of
 from kueue_fast.cluster.kube.writer import Verb, Write
 
-__all__ = ["create", "delete", "difference", "update", "update_status"]
+__all__ = ["create", "delete", "difference", "replace", "update", "update_status"]
 
 Operation: TypeAlias = dict[str, Any]
 
@@ -45,6 +45,20 @@ def update(old: KubernetesObject, new: KubernetesObject) -> Write | None:
     before.pop("status", None)
     after.pop("status", None)
     return _patch(old, difference(before, after), "", strict=True)
+
+
+def replace(old: KubernetesObject, new: KubernetesObject) -> Write | None:
+    """Write the whole object but its status; None if nothing differs. A conflict if it was changed since.
+
+    For kinds that Kueue's role may update and not patch. Source: OP-1.
+    """
+    before, after = to_manifest(old), to_manifest(new)
+    after.pop("status", None)
+    if before == {**after, **({"status": before["status"]} if "status" in before else {})}:
+        return None
+    metadata = new.metadata
+    body = msgspec.json.encode(after)
+    return Write(resource_of(new), metadata.namespace, metadata.name, Verb.REPLACE, body)
 
 
 def update_status(old: KubernetesObject, new: KubernetesObject, *, strict: bool = True) -> Write | None:

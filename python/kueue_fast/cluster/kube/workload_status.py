@@ -62,8 +62,8 @@ def admission(workload: Workload, *, strict: bool = True) -> Write:
     status = msgspec.structs.replace(
         found,
         requeue_state=requeue,
-        # The admission says what is used; what was asked for is of no interest then.
-        resource_requests=[] if found.admission is not None else found.resource_requests,
+        # The admission says what is used; left out, what was asked for goes.
+        resource_requests=None if found.admission is not None else found.resource_requests,
         conditions=[by_type[type_] for type_ in ADMISSION_CONDITIONS if type_ in by_type],
         # Another manager's.
         reclaimable_pods=None,
