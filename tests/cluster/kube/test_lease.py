@@ -76,6 +76,17 @@ async def test_cancelled_leader_stops_first_and_then_releases(world):
 
 
 @live
+async def test_lease_is_released_though_a_renewal_was_written_unseen(world):
+    async with world.faulty() as (connection, proxy):
+        elector, leading = LeaderElector(connection, settings(world, "a")), Leading()
+        async with running(elector.run(leading)):
+            await leading.runs.wait()
+            conflict = proxy.add(lambda seen: seen.method == "PUT", status=409, body="{}")
+        assert conflict.times == 0
+        assert (await spec(world))["holderIdentity"] == ""
+
+
+@live
 async def test_leader_that_cannot_renew_stops(world):
     async with world.faulty() as (connection, proxy):
         elector, leading = LeaderElector(connection, settings(world, "a")), Leading()

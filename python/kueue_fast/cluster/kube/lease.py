@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kueue_fast.cluster.errors import ClusterError, NotFoundError
+from kueue_fast.cluster.errors import ClusterError, ConflictError, NotFoundError
 from kueue_fast.cluster.kube.resources import LEASES
 from kueue_fast.cluster.kube.times import micro_time
 from kueue_fast.cluster.kube.transport import Connection
@@ -212,6 +212,21 @@ class LeaderElector:
         if self._renewed_at is None or self.holder != self._settings.identity:
             return
         self._renewed_at = None
+        try:
+            try:
+                await self._give_up()
+            except ConflictError:
+                # A renewal that was cancelled on its way may have been written all the same.
+                self._observe(await self._request("GET"))
+                if self.holder != self._settings.identity:
+                    return
+                await self._give_up()
+        except ClusterError as error:
+            log.warning("lease not released: %s", error)
+        else:
+            log.info("released lease %s/%s", self._settings.namespace, self._settings.name)
+
+    async def _give_up(self) -> None:
         now = micro_time(self._now())
         transitions = self._lease["spec"].get("leaseTransitions", 0)
         spec = {
@@ -221,12 +236,7 @@ class LeaderElector:
             "acquireTime": now,
             "leaseTransitions": transitions,
         }
-        try:
-            await self._request("PUT", {**self._lease, "spec": spec})
-        except ClusterError as error:
-            log.warning("lease not released: %s", error)
-        else:
-            log.info("released lease %s/%s", self._settings.namespace, self._settings.name)
+        await self._request("PUT", {**self._lease, "spec": spec})
 
     async def _request(self, method: str, lease: dict[str, Any] | None = None) -> dict[str, Any]:
         name = None if method == "POST" else self._settings.name
