@@ -18,7 +18,6 @@ from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.core import Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
-from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.stateful_set import StatefulSets
 from kueue_fast.lifecycle import eviction, finish
 from kueue_fast.model import conditions
@@ -308,11 +307,6 @@ class Played(Simulation):
     def stops_without_quota(self, uid: str) -> bool:
         """Whether a Workload of the object was deleted so short ago that pods may still be stopping."""
         return self.clock.now <= self._stops.get(uid, -1)
-
-    @property
-    def settings(self) -> JobSettings:
-        """Configuration and gates of jobs."""
-        return self._settings
 
     def jobs(self) -> list[Any]:
         """Objects that users made, by name."""
