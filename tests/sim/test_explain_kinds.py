@@ -214,6 +214,13 @@ BELONGING: dict[str, Belongs] = {
         "LeaderWorkerSet/ns/k",
         ["leaderworkerset-k-1"],
     ),
+    "a worker that waits": Belongs(
+        [leader_worker_set(2, 5)],
+        "pod/ns/k-1-4",
+        "It belongs to LeaderWorkerSet k; its Workload is leaderworkerset-k-1-74369.",
+        "LeaderWorkerSet/ns/k",
+        ["leaderworkerset-k-1"],
+    ),
     "the workers of a leader": Belongs(
         [leader_worker_set(2, 2)],
         "statefulset/ns/k-1",
@@ -234,6 +241,13 @@ BELONGING: dict[str, Belongs] = {
     "a pod of a StatefulSet": Belongs(
         [serving("StatefulSet", 2)],
         "pod/ns/k-1",
+        "It belongs to StatefulSet k; its Workload is statefulset-k-c530c.",
+        "StatefulSet/ns/k",
+        ["statefulset-k"],
+    ),
+    "a pod of a StatefulSet that waits": Belongs(
+        [serving("StatefulSet", 9)],
+        "pod/ns/k-8",
         "It belongs to StatefulSet k; its Workload is statefulset-k-c530c.",
         "StatefulSet/ns/k",
         ["statefulset-k"],

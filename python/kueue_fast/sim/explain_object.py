@@ -121,12 +121,21 @@ class _Search:
         return Found(state, message)
 
     def _row_named(self, pod: Pod) -> WorkloadRow | None:
-        """The Workload that a pod says it belongs to; of an elastic job the newest slice."""
-        names = {workload_of_pod(pod), slice_of_pod(pod)} - {None}
+        """The Workload that a pod says it belongs to, of an elastic job the newest slice.
+
+        What Kueue writes into pods that it admits as a group is the name of the Workload; a pod that waits says no
+        more. A Workload that only happens to be called so is of nobody above the pod.
+        """
+        named = {workload_of_pod(pod), slice_of_pod(pod)} - {None}
+        group = group_name(pod.metadata, self._settings)
+        owners = {(each.KIND, each.metadata.name) for each in owners_of(self._cluster, pod)}
         found = None
         for row in self._result.workloads:
+            if row.namespace != pod.metadata.namespace:
+                continue
             chain = None if row.slice is None else row.slice.chain
-            if row.namespace == pod.metadata.namespace and (row.name in names or chain in names):
+            in_group = row.name == group and (row.owner_kind, row.owner_name) in owners
+            if row.name in named or chain in named or in_group:
                 found = row
         return found
 
