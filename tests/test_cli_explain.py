@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +98,15 @@ def test_nodes_may_be_added() -> None:
     assert first(*asked)["topology"][0]["fitsInAll"] == 4
 
 
-def test_the_words_of_the_documentation_are_what_is_printed() -> None:
-    text = (EXAMPLES.parent / "docs" / "explain.md").read_text()
-    [shown] = [part.partition("```")[0] for part in text.split("```console\n")[1:]]
-    command, _, want = shown.partition("\n")
-    arguments = command.removeprefix("$ kueue-fast ").replace("examples", str(EXAMPLES)).split()
-    assert invoke(*arguments).stdout == want
+PAGE = (EXAMPLES.parent / "docs" / "explain.md").read_text()
+SHOWN = dict(re.findall(r"```console\n\$ kueue-fast ([^\n]*)\n(.*?)```", PAGE, re.DOTALL))
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_the_words_of_the_documentation_are_what_is_printed(command: str) -> None:
+    arguments = shlex.split(command.replace("examples", str(EXAMPLES)))
+    assert invoke(*arguments).stdout == SHOWN[command]
+
+
+def test_the_documentation_shows_a_job_a_chain_of_slices_and_a_pod() -> None:
+    assert len(SHOWN) == 4

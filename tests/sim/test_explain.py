@@ -16,7 +16,7 @@ from kueue_fast.sim.explanation import SCHEMA, Document, to_json
 from tests.sim.explaining import explained, text
 from tests.sim.world import cohort, job, one_queue, workload
 
-EXPECTED = "(expected KIND/NAMESPACE/NAME with the kind Job or Workload, such as Job/team-a/train)"
+EXPECTED = "(expected KIND/NAMESPACE/NAME, such as Job/team-a/train or rayjob/team-a/tune)"
 
 
 @pytest.mark.parametrize("written", ["Job/ns/a", "job/ns/a", "JOBS/ns/a"])
@@ -28,7 +28,6 @@ BAD_TARGETS = {
     "no kind": ("ns/a", "'ns/a' names no object"),
     "no name": ("Job/ns/", "'Job/ns/' names no object"),
     "too much": ("Job/ns/a/b", "'Job/ns/a/b' names no object"),
-    "a kind that takes no quota": ("ClusterQueue/ns/a", "the kind 'ClusterQueue' cannot be explained"),
 }
 
 
@@ -59,7 +58,7 @@ def test_an_unknown_object_is_told_with_names_that_are_like_it(name: str) -> Non
 
 
 def test_where_there_is_nothing_to_explain() -> None:
-    with pytest.raises(InputError, match="a Job or Workload, of which there is none"):
+    with pytest.raises(InputError, match="a job, pod or Workload, of which there is none"):
         explained("Job/ns/a", cohort("all"))
 
 
@@ -115,12 +114,14 @@ WANT_DOCUMENT: dict[str, Any] = {
     "object": {"kind": "Workload", "namespace": "ns", "name": "w"},
     "state": "Found",
     "message": "",
+    "ancestor": None,
     "workloads": [
         {
             "namespace": "ns",
             "name": "w",
             "owner": None,
             "replaces": None,
+            "sizes": None,
             "state": "Pending",
             "priority": 0,
             "priorityClass": None,

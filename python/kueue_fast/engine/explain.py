@@ -255,6 +255,7 @@ def _look(state: State, refusal: Refusal) -> Look:
 
 
 def _passed_over(state: State, refusal: Refusal) -> Iterator[PassedOver]:
+    """Pod sets of one group get their flavors together: a reason holds for each of them. Source: QP-464."""
     layout, reasons = refusal.layout, refusal.reasons()
     for place, reason in enumerate(reasons):
         if reason.code in (NODES_EXCLUDED, LAYER_NOT_PLACED):
@@ -263,14 +264,11 @@ def _passed_over(state: State, refusal: Refusal) -> Iterator[PassedOver]:
             message = messages.not_placed(reasons[place:], layout, state.topology)
         else:
             message = messages.reason_text(reason, layout, state.classes)
-        yield PassedOver(
-            layout.names[reason.pod_set],
-            reason.flavor,
-            reason.resource,
-            KINDS[reason.code],
-            _missing(reason),
-            message,
-        )
+        for name, group in zip(layout.names, layout.groups, strict=True):
+            if group == layout.groups[reason.pod_set]:
+                yield PassedOver(
+                    name, reason.flavor, reason.resource, KINDS[reason.code], _missing(reason), message
+                )
 
 
 def _missing(reason: Reason) -> int | None:

@@ -95,17 +95,18 @@ class _Search:
 
     def _below(self, target: Target, obj: Any) -> Found:
         """An object without a Workload of its own."""
-        if isinstance(obj, Pod):
-            row = self._row_named(obj)
-            if row is not None:
-                return self._of_workload(obj, row)
         above = owners_of(self._cluster, obj)
+        for pod in (obj, *above):
+            row = self._row_named(pod) if isinstance(pod, Pod) else None
+            if row is not None:
+                return _of_workload(row)
         topmost = self._topmost(above)
         if topmost is not None:
             ancestor, rows = topmost
             words = f"It belongs to {_words(ancestor)}"
             if rows:
-                return Found("Found", f"{words}, which the Workload is for.", ancestor, rows)
+                stand = "Workload stands" if len(rows) == 1 else "Workloads stand"
+                return Found("Found", f"{words}, whose {stand} for it.", ancestor, rows)
             state, why = self._without(self._cluster.get(*ancestor))
             return Found(state, f"{words}. Of that: {why}", ancestor)
         group = group_name(obj.metadata, self._settings) if isinstance(obj, Pod) else ""
@@ -120,27 +121,23 @@ class _Search:
         return Found(state, message)
 
     def _row_named(self, pod: Pod) -> WorkloadRow | None:
-        """The Workload that a pod says it belongs to; of an elastic job the newest slice."""
-        names = {workload_of_pod(pod), slice_of_pod(pod)} - {None}
+        """The Workload that a pod says it belongs to, of an elastic job the newest slice.
+
+        What Kueue writes into pods that it admits as a group is the name of the Workload; a pod that waits says no
+        more. A Workload that only happens to be called so is of nobody above the pod.
+        """
+        named = {workload_of_pod(pod), slice_of_pod(pod)} - {None}
+        group = group_name(pod.metadata, self._settings)
+        owners = {(each.KIND, each.metadata.name) for each in owners_of(self._cluster, pod)}
         found = None
         for row in self._result.workloads:
+            if row.namespace != pod.metadata.namespace:
+                continue
             chain = None if row.slice is None else row.slice.chain
-            if row.namespace == pod.metadata.namespace and (row.name in names or chain in names):
+            in_group = row.name == group and (row.owner_kind, row.owner_name) in owners
+            if row.name in named or chain in named or in_group:
                 found = row
         return found
-
-    def _of_workload(self, pod: Pod, row: WorkloadRow) -> Found:
-        named = row.top or (row.owner_kind or "", row.owner_name or "")
-        ancestor = Target(named[0], row.namespace, named[1])
-        if (row.owner_kind, row.owner_name) == (Pod.KIND, row.name):
-            ancestor = ancestor._replace(kind=POD_GROUP)
-            return Found("Found", f"It is a pod of the group {row.name}.", ancestor, [row])
-        return Found(
-            "Found",
-            f"It belongs to {_words(ancestor)}, and runs with the Workload {row.name}.",
-            ancestor,
-            [row],
-        )
 
     def _topmost(self, above: Sequence[Any]) -> tuple[Target, list[WorkloadRow]] | None:
         """The topmost owner that has Workloads; the topmost of all if none has."""
@@ -257,6 +254,17 @@ class _Search:
 
 _OUTSIDE: Final = "It names no LocalQueue: it runs outside Kueue and takes no quota."
 _NO_WORKLOAD: Final = "Kueue has made no Workload for it."
+
+
+def _of_workload(row: WorkloadRow) -> Found:
+    """A pod that says which Workload it belongs to, or what belongs to such a pod."""
+    kind, name = row.top or (row.owner_kind or "", row.owner_name or "")
+    if (kind, name) == (Pod.KIND, row.name):
+        return Found(
+            "Found", f"It is a pod of the group {name}.", Target(POD_GROUP, row.namespace, name), [row]
+        )
+    ancestor = Target(kind, row.namespace, name)
+    return Found("Found", f"It belongs to {_words(ancestor)}; its Workload is {row.name}.", ancestor, [row])
 
 
 def _words(target: Target) -> str:

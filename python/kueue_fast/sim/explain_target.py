@@ -112,7 +112,7 @@ def _kind(written: str, group: str | None) -> str:
     if found is not None:
         expected = f"{found[0]} of the group {found[1] or 'that has no name'}"
     else:
-        close = get_close_matches(name, _KINDS, n=1)
+        close = get_close_matches(name, _KINDS, n=1, cutoff=0.75)
         if close:
             expected = _KINDS[close[0]][0]
     raise InputError(f"the kind {shortened(repr(written))} cannot be explained", expected=expected)

@@ -121,8 +121,10 @@ def _head(document: Document, part: WorkloadPart) -> Iterator[str]:
     if part.waiting_since is not None:
         waited = f", waits for {duration(document.time - part.waiting_since)}"
     yield f"Arrived {duration(part.arrived)}{waited}; priority {part.priority}{kind}"
-    if part.replaces is not None:
+    if part.replaces is not None and part.admission is None:
         yield f"Takes the place of {part.replaces}, whose quota counts for it"
+    elif part.replaces is not None:
+        yield f"Took the place of {part.replaces}"
 
 
 def _queue_lines(queue: QueuePart) -> Iterator[str]:
@@ -254,7 +256,9 @@ def _admission_lines(part: Admitted) -> Iterator[str]:
         if time is not None:
             when.append(f"{name} {duration(time)}")
     if part.finished is not None:
-        when.append(f"finished {duration(part.finished)} ({part.outcome})")
+        how = "deleted" if part.outcome is None else "finished"
+        ended = f"{how} {duration(part.finished)}"
+        when.append(ended if part.outcome is None else f"{ended} ({part.outcome})")
     yield f"ClusterQueue {part.cluster_queue}: {', '.join(when)}"
     for given in part.pod_sets:
         yield from _given_lines(given)

@@ -22,6 +22,7 @@ from kueue_fast.sim.kinds import is_played, registry_of
 from kueue_fast.sim.lifecycle_facts import POD_LOSS, READY_AFTER
 from kueue_fast.sim.manifest import RESIZE, ErrorCollector, Manifest, describe
 from kueue_fast.sim.resizes import resized
+from kueue_fast.sim.yaml_scalars import shortened
 
 __all__ = ["check_jobs"]
 
@@ -41,6 +42,8 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
     )
     by_key = {identity(manifest.object): manifest.object for manifest in manifests}
     registry = registry_of(settings, lambda *key: by_key.get(key))
+    for error in same_uids(manifests):
+        errors.add(error)
     for manifest in manifests:
         obj = manifest.object
         found: list[InputError] = []
@@ -68,6 +71,22 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
 def objects(manifests: Iterable[Manifest]) -> Iterable[object]:
     """The objects of the manifests."""
     return (manifest.object for manifest in manifests)
+
+
+def same_uids(manifests: Iterable[Manifest]) -> Iterable[InputError]:
+    """Objects with the uid of another one: what one of them owns would belong to both."""
+    first: dict[str, Manifest] = {}
+    for manifest in manifests:
+        uid = manifest.object.metadata.uid
+        other = first.setdefault(uid, manifest) if uid else manifest
+        if other is not manifest and identity(other.object) != identity(manifest.object):
+            yield InputError(
+                f"is {shortened(repr(uid))}, as that of {describe(other.object)} ({other.place})",
+                file=manifest.place,
+                object=describe(manifest.object),
+                field="$.metadata.uid",
+                expected="another uid for each object, or none",
+            )
 
 
 def unsupported(job: Job, settings: JobSettings, integration: BatchJob) -> list[InputError]:

@@ -18,6 +18,7 @@ from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.jobs.job import BatchJob, pods_count
 from kueue_fast.lifecycle.pods import is_terminal
 from kueue_fast.model.topology_names import TOPOLOGY_GATE
+from kueue_fast.sim.pod_limits import check_pods
 
 __all__ = ["JobPods"]
 
@@ -72,6 +73,7 @@ class JobPods:
     def _resize(self, job: Job, run: _Run) -> None:
         """As many pods as the Job has now."""
         count = pods_count(job.spec)
+        check_pods(job, count)
         for index in sorted(run.names.keys() - range(count), reverse=True):
             # First forgotten, so that it is not replaced.
             self._cluster.delete(Pod.KIND, job.metadata.namespace, run.names.pop(index))

@@ -24,6 +24,7 @@ from kueue_fast.model.validation import FieldError, validate
 from kueue_fast.sim.kind_autoscaler import cluster_spec
 from kueue_fast.sim.kind_ray_input import check_ray, gated
 from kueue_fast.sim.manifest import REPLICAS, Manifest, problem_words
+from kueue_fast.sim.pod_limits import too_many_pods
 from kueue_fast.sim.pod_template_input import unreadable_templates
 
 __all__ = ["Classes", "check_kind", "refused"]
@@ -50,6 +51,7 @@ def check_kind(
         return unreadable
     found = _validate(gated(obj, integration, settings), integration, settings)
     found += _not_played(obj, settings)
+    found += [] if found else too_many_pods(manifest)
     if cluster_spec(obj) is not None or manifest.facts.workers_at:
         found += check_ray(obj, manifest.facts.workers_at, settings)
     if isinstance(obj, StatefulSet):

@@ -20,6 +20,8 @@ from kueue_fast.lifecycle.pods import is_terminal
 from kueue_fast.model.integers import parse_int32
 from kueue_fast.model.topology_names import POD_INDEX_OFFSET, TOPOLOGY_GATE
 from kueue_fast.sim.kind_pod_template import Opened, made_pod, opened
+from kueue_fast.sim.kind_serving import root_of
+from kueue_fast.sim.pod_limits import check_pods
 
 __all__ = ["MadePods", "PodsOfOneTemplate", "placed_pods"]
 
@@ -73,6 +75,7 @@ class MadePods:
         Those that stay are what they were, be the template another one by now.
         """
         kept = self._kept.setdefault(owner.metadata.uid or "", _Kept({}, {}))
+        check_pods(root_of(self._cluster, owner), sum(group.pods for group in groups))
         for group in groups:
             there = {name: slot for name, slot in kept.slots.items() if slot.prefix == group.prefix}
             self._drop(owner, kept, there, len(there) - group.pods)

@@ -16,6 +16,7 @@ from kueue_fast.jobs.validation import is_elastic
 from kueue_fast.jobs.workload import is_managed
 from kueue_fast.sim.kind_autoscaler import cluster_spec
 from kueue_fast.sim.manifest import RESIZE, Resize
+from kueue_fast.sim.pod_limits import MOST_PODS
 
 __all__ = ["check_ray", "gated"]
 
@@ -26,9 +27,7 @@ FIELDS: Final = {
     RayJob.KIND: "$.spec.rayClusterSpec",
     RayService.KIND: "$.spec.rayClusterConfig",
 }
-MOST_PODS: Final = 2**31 - 1
-# Each is an object of the simulated cluster, whether it ever runs or not.
-MOST_WORKERS: Final = 100_000
+MOST_COUNTED: Final = 2**31 - 1
 
 
 def check_ray(obj: Any, resizes: Sequence[Resize], settings: JobSettings) -> list[InputError]:
@@ -57,9 +56,9 @@ def _groups(spec: RayClusterSpec, path: str) -> list[InputError]:
             if amount is not None and amount < 0
         ]
         found += _containers(group.template, at)
-        if worker_count(group) > MOST_PODS:
+        if worker_count(group) > MOST_COUNTED:
             what = f"asks for {worker_count(group)} pods in groups of {group.num_of_hosts} hosts"
-            found.append(InputError(what, field=f"{at}.replicas", expected=f"at most {MOST_PODS} pods"))
+            found.append(InputError(what, field=f"{at}.replicas", expected=f"at most {MOST_COUNTED} pods"))
         if most is not None and 0 <= most < least:
             found.append(
                 InputError(f"is {least}", field=f"{at}.minReplicas", expected=f"at most maxReplicas, {most}")
@@ -107,7 +106,7 @@ def _resizes(obj: Any, resizes: Sequence[Resize], settings: JobSettings) -> list
             found.append(InputError(what, field=path, expected=expected))
             continue
         least = group.min_replicas or 0
-        most = MOST_WORKERS if group.max_replicas is None else min(group.max_replicas, MOST_WORKERS)
+        most = MOST_PODS if group.max_replicas is None else min(group.max_replicas, MOST_PODS)
         if not least <= count <= most:
             expected = f"{least} to {most}: what the worker group {group.group_name} may have"
             found.append(InputError(f"asks for {count} replicas", field=path, expected=expected))

@@ -176,7 +176,10 @@ class Simulation:
                 self._stopped = True
                 break
             self.clock.advance(following)
-            self._instant()
+            try:
+                self._instant()
+            except InputError as error:
+                raise self._located(error) from error
             steps += 1
             if self._options.progress is not None and steps % PROGRESS_EVERY == 0:
                 self._options.progress(self.recorder.ended, len(self.recorder.rows) + self._still_to_arrive)
@@ -324,6 +327,11 @@ class Simulation:
             raise InputError(str(error), object=describe(obj), file=self._place(obj)) from error
         except InputError as error:
             raise error.located(object=describe(obj), file=self._place(obj)) from error
+
+    def _located(self, error: InputError) -> InputError:
+        """The error with the place of the manifest whose object it names."""
+        places = (each.place for each in self._manifests if describe(each.object) == error.object)
+        return error if error.file else error.located(file=next(places, None))
 
     def _place(self, obj: KubernetesObject) -> str | None:
         """File and line of the manifest that an object comes from, that of the job for its Workload."""
