@@ -104,7 +104,9 @@ class Controller:
         self.observability = Observability(settings.configuration, self._gates, self.cluster, self._role)
         wait = settings.configuration.wait_for_pods_ready
         if wait is not None and wait.block_admission:
-            log.warning("waitForPodsReady.blockAdmission is not acted upon yet: admissions do not wait for pods")
+            log.warning(
+                "waitForPodsReady.blockAdmission is not acted upon yet: admissions do not wait for pods"
+            )
         # A configuration that the engine does not take must stop the start, not the take-over.
         self._make_engine()
 

@@ -39,7 +39,6 @@ from kueue_fast.lifecycle.queues import (
     cluster_queue_status,
     local_queue_status,
 )
-from kueue_fast.lifecycle.retention import kept_while_used
 
 __all__ = ["QueueStatusController", "due_statuses"]
 
@@ -93,11 +92,6 @@ class QueueStatusController:
         """Write what differs."""
         for old, new in due_statuses(numbers, self._cluster, self._now(), fair_sharing=self._fair_sharing):
             self._submit(key_of(old), patches.update_status(old, new))
-        for name, queue in numbers.cluster_queues.items():
-            obj: ClusterQueue | None = self._cluster.get(ClusterQueue.KIND, None, name)
-            kept = None if obj is None else kept_while_used(obj, in_use=queue.reserving > 0)
-            if obj is not None and kept is not None:
-                self._submit(key_of(obj), patches.update(obj, kept))
 
     def _submit(self, key: Key, write: Write | None) -> None:
         if write is None or key in self._busy:

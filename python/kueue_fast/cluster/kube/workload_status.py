@@ -63,7 +63,7 @@ def admission(workload: Workload, *, strict: bool = True) -> Write:
         found,
         requeue_state=requeue,
         # The admission says what is used; what was asked for is of no interest then.
-        resource_requests=[] if found.admission is not None else found.resource_requests,
+        resource_requests=None if found.admission is not None else found.resource_requests,
         conditions=[by_type[type_] for type_ in ADMISSION_CONDITIONS if type_ in by_type],
         # Another manager's.
         reclaimable_pods=None,
