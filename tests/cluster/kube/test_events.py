@@ -86,6 +86,18 @@ async def test_equal_events_are_a_series(world):
     assert sorted(each["note"] for each in await events(world)) == ["anew", "try 0"]
 
 
+async def test_what_is_told_of_a_changed_object_is_an_event_of_its_own(world):
+    async with world.connection() as connection:
+        recorder = EventRecorder(connection, "host", Clock())
+        async with running(recorder.run()):
+            for version, note in (("5", "first"), ("6", "second"), ("6", "folded")):
+                regarding = about(world, "w")._replace(resource_version=version)
+                recorder.record("c", regarding, "Normal", "Preempted", note)
+            await recorder.flush()
+    found = await events(world)
+    assert sorted(each["note"] for each in found) == ["first", "second"]
+
+
 async def test_long_series_is_written_in_between(world):
     clock = Clock()
     async with world.connection() as connection:

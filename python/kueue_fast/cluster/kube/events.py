@@ -110,8 +110,9 @@ class EventRecorder:
     ) -> None:
         """An event by the recorder named `controller`; returns at once."""
         now = self._now() if time_ns is None else time_ns
-        # What an event is about does not change with the object's version.
-        key = _Key(type_, action or reason, reason, controller, regarding._replace(resource_version=""))
+        # The version counts, as upstream: what is told of a changed object, such as its second preemption, has words of
+        # its own, which a series would hide.
+        key = _Key(type_, action or reason, reason, controller, regarding)
         series = self._series.get(key)
         if series is not None:
             series.count += 1
