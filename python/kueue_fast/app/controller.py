@@ -27,6 +27,7 @@ from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
 from kueue_fast.app.shadow import Shadow
 from kueue_fast.app.statuses import StatusWriter
+from kueue_fast.app.topology_ungater import TopologyUngater
 from kueue_fast.app.view import LiveView
 from kueue_fast.app.workloads import WorkloadController
 from kueue_fast.cluster.changes import Change, WatchEvent
@@ -180,6 +181,11 @@ class Controller:
             sinks += [workloads, FinalizerController(self.cluster, writer, time.time_ns)]
             selector = self._settings.configuration.managed_jobs_namespace_selector
             view = LiveView(self.cluster, self._jobs, selector)
+            if self._gates.enabled("TopologyAwareScheduling"):
+                concurrent = self._gates.enabled("ConcurrentAdmission")
+                sinks.append(
+                    TopologyUngater(self.cluster, writer, time.time_ns, concurrent_admission=concurrent)
+                )
             sinks += job_controllers(self.cluster, writer, events, view, self._registry, time.time_ns)
             for sink in sinks:
                 sink.start()
