@@ -51,7 +51,10 @@ def test_the_names_that_kubectl_takes(case: str) -> None:
 
 
 MISTAKEN = {
-    "a mistake in the kind": ("raycluser/ns/a", "the kind 'raycluser' cannot be explained (expected RayCluster)"),
+    "a mistake in the kind": (
+        "raycluser/ns/a",
+        "the kind 'raycluser' cannot be explained (expected RayCluster)",
+    ),
     "another group": (
         "rayjobs.batch/ns/a",
         "the kind 'rayjobs.batch' cannot be explained (expected RayJob of the group ray.io)",

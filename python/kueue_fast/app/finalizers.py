@@ -80,8 +80,8 @@ class FinalizerController:
             return
         in_use = bool(obj.metadata.deletion_timestamp) and self._in_use(obj)
         changed = kept_while_used(obj, in_use=in_use)
-        write = None if changed is None else patches.replace(obj, changed)
-        if write is not None:
+        if changed is not None:
+            write = patches.replace_finalizers(obj, changed.metadata.finalizers or ())
             self._looks.write(key, self._writer, [write])
 
     def _in_use(self, obj: Any) -> bool:

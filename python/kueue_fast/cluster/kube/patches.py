@@ -6,6 +6,8 @@ RayCluster, or the conditions of a pod, the fields that we do not read.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,7 +17,7 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.kube.resources import resource_of
 from kueue_fast.cluster.kube.writer import Verb, Write
 
-__all__ = ["create", "delete", "difference", "replace", "update", "update_status"]
+__all__ = ["create", "delete", "difference", "replace_finalizers", "update", "update_status"]
 
 Operation: TypeAlias = dict[str, Any]
 
@@ -47,18 +49,25 @@ def update(old: KubernetesObject, new: KubernetesObject) -> Write | None:
     return _patch(old, difference(before, after), "", strict=True)
 
 
-def replace(old: KubernetesObject, new: KubernetesObject) -> Write | None:
-    """Write the whole object but its status; None if nothing differs. A conflict if it was changed since.
+def replace_finalizers(obj: KubernetesObject, wanted: Iterable[str]) -> Write:
+    """Write the object as it is stored, but for its finalizers; nothing if it is another one by now, or has them.
 
-    For kinds that Kueue's role may update and not patch. Source: OP-1.
+    Whoever may update a kind need not be allowed to patch it: upstream's ClusterRole has `update` alone for the kinds
+    that Kueue puts its finalizer on.
     """
-    before, after = to_manifest(old), to_manifest(new)
-    after.pop("status", None)
-    if before == {**after, **({"status": before["status"]} if "status" in before else {})}:
-        return None
-    metadata = new.metadata
-    body = msgspec.json.encode(after)
-    return Write(resource_of(new), metadata.namespace, metadata.name, Verb.REPLACE, body)
+    uid, finalizers = obj.metadata.uid, list(wanted)
+    metadata = obj.metadata
+
+    def rebuild(newest: bytes) -> Write | None:
+        stored = msgspec.json.decode(newest)
+        found = stored["metadata"]
+        if found.get("uid") != uid or found.get("finalizers", []) == finalizers:
+            return None
+        found["finalizers"] = finalizers
+        return dataclasses.replace(first, body=msgspec.json.encode(stored))
+
+    first = Write(resource_of(obj), metadata.namespace, metadata.name, Verb.REPLACE, rebuild=rebuild)
+    return first
 
 
 def update_status(old: KubernetesObject, new: KubernetesObject, *, strict: bool = True) -> Write | None:

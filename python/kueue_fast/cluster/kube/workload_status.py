@@ -62,7 +62,7 @@ def admission(workload: Workload, *, strict: bool = True) -> Write:
     status = msgspec.structs.replace(
         found,
         requeue_state=requeue,
-        # The admission says what is used; left out, what was asked for goes.
+        # The admission says what is used; what was asked for is of no interest then.
         resource_requests=None if found.admission is not None else found.resource_requests,
         conditions=[by_type[type_] for type_ in ADMISSION_CONDITIONS if type_ in by_type],
         # Another manager's.

@@ -169,6 +169,11 @@ class Writer:
 
     async def _write(self, write: Write) -> bytes | None:
         failures = conflicts = 0
+        if write.verb is Verb.REPLACE and write.body is None:
+            first = await self._rebuild(write)
+            if first is None:
+                return None
+            write = first
         while True:
             try:
                 async with self._slots:
