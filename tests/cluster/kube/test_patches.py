@@ -108,15 +108,25 @@ def cluster_queue(**metadata):
     )
 
 
-def test_a_whole_object_is_replaced_but_for_its_status():
-    write = patches.replace(cluster_queue(), cluster_queue(finalizers=["kueue.x-k8s.io/resource-in-use"]))
+FINALIZER = "kueue.x-k8s.io/resource-in-use"
+
+# name: metadata as it is stored by now, the finalizers that are written (None: nothing is)
+STORED = {
+    "it has none": ({"uid": "u"}, [FINALIZER]),
+    "it has one of somebody else": ({"uid": "u", "finalizers": ["other"]}, [FINALIZER]),
+    "it has them already": ({"uid": "u", "finalizers": [FINALIZER]}, None),
+    "it is another object by now": ({"uid": "v"}, None),
+}
+
+
+@pytest.mark.parametrize(("stored", "want_finalizers"), STORED.values(), ids=STORED)
+def test_finalizers_are_written_into_what_is_stored(stored, want_finalizers):
+    write = patches.replace_finalizers(cluster_queue(), [FINALIZER])
     assert write.verb is Verb.REPLACE
-    sent = msgspec.json.decode(write.body)
-    assert "status" not in sent
-    assert sent["spec"] == {"cohortName": "team"}
-    want_metadata = {"name": "q", "uid": "u", "resourceVersion": "7"}
-    assert sent["metadata"] == want_metadata | {"finalizers": ["kueue.x-k8s.io/resource-in-use"]}
-
-
-def test_what_is_the_same_is_not_replaced():
-    assert patches.replace(cluster_queue(), cluster_queue()) is None
+    newest = {"kind": "ClusterQueue", "metadata": stored, "spec": {"a field that we do not read": 1}}
+    again = write.rebuild(msgspec.json.encode(newest))
+    if want_finalizers is None:
+        assert again is None
+        return
+    sent = msgspec.json.decode(again.body)
+    assert sent == {**newest, "metadata": {**stored, "finalizers": want_finalizers}}
