@@ -87,6 +87,9 @@ class WorkloadObserver:
             row.top = self._top(workload)
             recorder.arrived(row)
         row = recorder.rows[key]
+        if event.old is not None and event.old.spec is not workload.spec:
+            # A job takes its Workload along to another queue or class while that waits.
+            row.queue, row.priority, row.priority_class = wanted_of(workload)
         if row.owner_kind is None and workload.metadata.owner_references:
             # A job came to own a Workload that was made beforehand.
             owner = owner_shown(workload.metadata)
@@ -187,7 +190,8 @@ def held_usage(workload: Workload) -> Mapping[tuple[str, str], int]:
 
 def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
     """The row of a workload that was just created."""
-    metadata, spec = workload.metadata, workload.spec
+    metadata = workload.metadata
+    queue, priority, priority_class = wanted_of(workload)
     owner = owner_shown(metadata)
     part = None
     # With the gate off a Workload has the annotation only if its manifest brought it along.
@@ -198,12 +202,19 @@ def new_row(workload: Workload, now_ns: int) -> WorkloadRow:
         name=metadata.name,
         owner_kind=None if owner is None else owner.kind,
         owner_name=None if owner is None else owner.name,
-        queue=spec.queue_name or "",
-        priority=spec.priority or 0,
-        priority_class=None if spec.priority_class_ref is None else spec.priority_class_ref.name,
+        queue=queue,
+        priority=priority,
+        priority_class=priority_class,
         arrived_ns=now_ns,
         slice=part,
     )
+
+
+def wanted_of(workload: Workload) -> tuple[str, int, str | None]:
+    """LocalQueue, priority and the name of its class."""
+    spec = workload.spec
+    named = spec.priority_class_ref
+    return spec.queue_name or "", spec.priority or 0, None if named is None else named.name
 
 
 def pods_of(workload: Workload) -> int:
