@@ -17,15 +17,18 @@ from tests.sim.kind_makers import (
     SERVING_KINDS,
     SPARK,
     TOTAL,
+    job_set,
     leader_worker_set,
     made,
     member,
     plain_pod,
     ray_cluster,
     ray_job,
+    required,
     serving,
+    topology,
 )
-from tests.sim.world import one_queue, run
+from tests.sim.world import job, one_queue, run
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 
@@ -74,6 +77,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         serving("StatefulSet", 2, replicas="5m=3"),
         '$.metadata.annotations["sim.kueue-fast.dev/replicas"]: goes from 2 to 3 replicas (expected 0 between',
     ),
+    "a StatefulSet of more pods than can be made": (
+        serving("StatefulSet", 2**31 - 1),
+        "StatefulSet ns/k: $.spec.replicas: asks for 2147483647 pods (expected at most 100000: each is an object of",
+    ),
+    "a Deployment that is scaled to more pods than can be made": (
+        serving("Deployment", 2, replicas="5m=2,6m=100001"),
+        '$.metadata.annotations["sim.kueue-fast.dev/replicas"]: asks for 100001 pods (expected at most 100000',
+    ),
+    "groups that have more pods together than can be made": (
+        leader_worker_set(1000, 101),
+        "LeaderWorkerSet ns/k: $.spec.replicas: asks for 101000 pods (expected at most 100000",
+    ),
     "a StatefulSet that comes back larger": (
         serving("StatefulSet", 2, replicas="5m=0,10m=3"),
         "goes from 0 to 3 replicas (expected at most 2: its Workload keeps its size)",
@@ -87,6 +102,60 @@ def test_refused(case: str) -> None:
     with pytest.raises(InputError) as raised:
         run(*one_queue(4), obj)
     assert want in str(raised.value)
+
+
+ENOUGH = "1e15"
+RACK = required("rack", 0)
+PARALLEL = {"parallelism": 10**6, "completions": 10**6}
+STARTING: dict[str, dict[str, Any]] = {
+    "a RayCluster": made("ray.io/v1", "RayCluster", ray_cluster(2**31 - 1)),
+    "a RayJob, whose cluster makes them": ray_job(10**6),
+    "a Job that is placed": job("k", parallelism=10**6, pod_spec={}, template={"spec": RACK["spec"], **RACK}),
+    "a JobSet that is placed": job_set(
+        {"name": "a", "replicas": 1, "template": {"spec": {**PARALLEL, "template": RACK}}}
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STARTING)
+def test_a_job_that_starts_with_more_pods_than_can_be_made_ends_the_run(case: str) -> None:
+    obj = STARTING[case]
+    world = [
+        {**each, "status": {"capacity": {"cpu": ENOUGH, "pods": 2**31 - 1}}}
+        if each["kind"] == "Node"
+        else each
+        for each in topology(ENOUGH)
+    ]
+    with pytest.raises(InputError) as raised:
+        run(*world, obj)
+    error = raised.value
+    assert (error.object, error.file) == (f"{obj['kind']} ns/k", "k.yaml:10")
+    assert error.message.startswith("starts with ")
+    assert error.expected == "at most 100000: each is an object of the simulated cluster"
+
+
+def test_a_job_of_many_pods_that_never_starts_is_no_mistake() -> None:
+    result, _ = run(*one_queue(4), STARTING["a RayCluster"])
+    [row] = result.workloads
+    assert row.state.value == "Pending"
+    assert (
+        "previously considered podsets requests (1) + current podset request (2147483647)"
+        in row.waiting_message
+    )
+
+
+def test_two_objects_of_one_uid_are_refused() -> None:
+    """What one of them owns would be the other's, too."""
+    first, second = (
+        {**obj, "metadata": {**obj["metadata"], "uid": "u"}}
+        for obj in (ray_job(), serving("StatefulSet", name="s"))
+    )
+    with pytest.raises(InputError) as raised:
+        run(*one_queue(4), first, second)
+    assert str(raised.value) == (
+        "s.yaml:5: StatefulSet ns/s: $.metadata.uid: is 'u', as that of RayJob ns/k (k.yaml:4) "
+        "(expected another uid for each object, or none)"
+    )
 
 
 @pytest.mark.parametrize("kind", {**RUNNING_KINDS, **SERVING_KINDS})

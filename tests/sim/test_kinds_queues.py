@@ -95,9 +95,7 @@ def test_a_job_that_runs_cannot_go_to_another_queue(kind: str) -> None:
     simulation.run()
     running: Any = simulation.cluster.get(last["kind"], "ns", "k")
     settings = settings_of(None, FeatureGates({"SparkApplicationIntegration": True}))
-    integration: Any = registry_of(settings, simulation.cluster.get).find(
-        running.API_VERSION, running.KIND
-    )
+    integration: Any = registry_of(settings, simulation.cluster.get).find(running.API_VERSION, running.KIND)
     more: tuple[Any, ...] = {
         "StatefulSet": (None, settings),
         "LeaderWorkerSet": (settings,),
