@@ -134,6 +134,13 @@ def test_a_job_that_starts_with_more_pods_than_can_be_made_ends_the_run(case: st
     assert error.expected == "at most 100000: each is an object of the simulated cluster"
 
 
+def test_a_spark_application_whose_executors_cannot_all_be_told_ends_the_run() -> None:
+    [obj] = RUNNING_KINDS["SparkApplication"]
+    spec = {**obj["spec"], "executor": {"coreRequest": "1", "instances": 2**31 - 1}}
+    with pytest.raises(InputError, match="SparkApplication ns/k: starts with 2147483647 pods"):
+        run(*one_queue(ENOUGH), {**obj, "spec": spec}, **SPARK)
+
+
 def test_a_job_of_many_pods_that_never_starts_is_no_mistake() -> None:
     result, _ = run(*one_queue(4), STARTING["a RayCluster"])
     [row] = result.workloads
@@ -156,6 +163,48 @@ def test_two_objects_of_one_uid_are_refused() -> None:
         "s.yaml:5: StatefulSet ns/s: $.metadata.uid: is 'u', as that of RayJob ns/k (k.yaml:4) "
         "(expected another uid for each object, or none)"
     )
+
+
+def owned(*objects: dict[str, Any], circle: bool) -> list[dict[str, Any]]:
+    """Each object controlled by the one before it, and the first by the last if they go in a circle."""
+    made = []
+    for number, obj in enumerate(objects):
+        before = objects[number - 1]
+        name = before["metadata"]["name"]
+        owner = {"apiVersion": before["apiVersion"], "kind": before["kind"], "name": name, "uid": f"u-{name}"}
+        metadata = {**obj["metadata"], "uid": f"u-{obj['metadata']['name']}"}
+        if number or circle:
+            metadata["ownerReferences"] = [{**owner, "controller": True}]
+        made.append({**obj, "metadata": metadata})
+    return made
+
+
+ENDLESS: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "a job that owns itself": (
+        owned(ray_job(), circle=True),
+        "k.yaml:4: RayJob ns/k: $.metadata.ownerReferences: cyclic ownership",
+    ),
+    "two that own each other": (
+        owned(serving("StatefulSet", name="s"), plain_pod("p"), circle=True),
+        "s.yaml:4: StatefulSet ns/s: $.metadata.ownerReferences: cyclic ownership",
+    ),
+    "a job and a Job": (
+        owned(leader_worker_set(name="l"), job("j"), ray_job(), circle=True),
+        "j.yaml:5: Job ns/j: $.metadata.ownerReferences: cyclic ownership",
+    ),
+    "more owners than Kueue looks at": (
+        owned(*(job(f"j{number}") for number in range(12)), circle=False),
+        "j11.yaml:15: Job ns/j11: $.metadata.ownerReferences: the chain of owners has more than 10 objects",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_owners_that_do_not_come_to_an_end_are_refused(case: str) -> None:
+    objects, want = ENDLESS[case]
+    with pytest.raises(InputError) as raised:
+        run(*one_queue(4), *objects)
+    assert f"{want} (expected a way up that comes to an end)" in str(raised.value).splitlines()
 
 
 @pytest.mark.parametrize("kind", {**RUNNING_KINDS, **SERVING_KINDS})

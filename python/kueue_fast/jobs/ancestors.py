@@ -20,12 +20,13 @@ CHAIN_LIMIT: Final = 10
 class AncestorError(KueueFastError):
     """The way up does not end, is too long, or leads to an object that is not there. The last is tried again.
 
-    `too_deep`: whether it is too long.
+    `too_deep`: whether it is too long; `missing`: whether an object is not there.
     """
 
-    def __init__(self, message: str, *, too_deep: bool = False) -> None:
+    def __init__(self, message: str, *, too_deep: bool = False, missing: bool = False) -> None:
         super().__init__(message)
         self.too_deep = too_deep
+        self.missing = missing
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
@@ -61,7 +62,7 @@ def managed_ancestor(
             return topmost
         parent = read(owner, metadata.namespace or "")
         if parent is None:
-            raise AncestorError(f"workload owner not found: {owner.kind} {owner.name}")
+            raise AncestorError(f"workload owner not found: {owner.kind} {owner.name}", missing=True)
         if (parent.uid or "") != owner.uid:
             return topmost
         if registry.manages(owner) and is_managed(parent, settings):

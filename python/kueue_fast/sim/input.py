@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.core import PriorityClass
 from kueue_fast.api.kueue import WorkloadPriorityClass
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import names
+from kueue_fast.jobs.ancestors import AncestorError, managed_ancestor
 from kueue_fast.jobs.job import BatchJob, is_elastic
+from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.jobs.workload import priority_of, queue_name
@@ -63,6 +66,8 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
                     found.append(missing)
         elif is_played(obj):
             found = check_kind(manifest, registry, settings, (workload_classes, pod_classes))
+        if is_played(obj) and obj.metadata.owner_references:
+            found += endless_owners(obj.metadata, registry, settings, by_key)
         for error in found:
             errors.add(error.located(file=manifest.place, object=describe(obj)))
     errors.raise_if_any()
@@ -71,6 +76,33 @@ def check_jobs(manifests: Sequence[Manifest], settings: JobSettings, integration
 def objects(manifests: Iterable[Manifest]) -> Iterable[object]:
     """The objects of the manifests."""
     return (manifest.object for manifest in manifests)
+
+
+def endless_owners(
+    metadata: ObjectMeta,
+    registry: Registry,
+    settings: JobSettings,
+    objects_by_key: Mapping[tuple[str, str, str], KubernetesObject],
+) -> list[InputError]:
+    """Owners that go in a circle, or are more than Kueue looks at: its webhook refuses both. Source: JS-042.
+
+    One that is not there is no mistake: manifests of a live cluster may leave it out.
+    """
+
+    def read(owner: OwnerReference, namespace: str) -> ObjectMeta | None:
+        found = objects_by_key.get((owner.kind, namespace, owner.name))
+        return None if found is None else found.metadata
+
+    try:
+        managed_ancestor(metadata, registry, settings, read)
+    except AncestorError as error:
+        if not error.missing:
+            return [
+                InputError(
+                    str(error), field="$.metadata.ownerReferences", expected="a way up that comes to an end"
+                )
+            ]
+    return []
 
 
 def same_uids(manifests: Iterable[Manifest]) -> Iterable[InputError]:

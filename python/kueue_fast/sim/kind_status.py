@@ -28,6 +28,7 @@ from kueue_fast.api.trainer import TrainJob, TrainJobJobStatus, TrainJobStatus
 from kueue_fast.jobs.ray_clusters import READY
 from kueue_fast.jobs.roles import Role
 from kueue_fast.lifecycle.status import timestamp
+from kueue_fast.sim.pod_limits import check_pods
 from kueue_fast.sim.kind_pod_template import suffix
 
 __all__ = ["ended", "halted", "partly_done", "running", "with_readiness"]
@@ -81,10 +82,9 @@ def running(job: KubernetesObject, roles: Sequence[Role], now_ns: int) -> Any:
                 active_service_status=ActiveServiceStatus(ray_cluster_name=_cluster_name(job)),
             )
         case SparkApplication():
-            executors = {
-                f"{job.metadata.name}-exec-{number + 1}": "RUNNING"
-                for number in range(job.spec.executor.instances or 0)
-            }
+            instances = job.spec.executor.instances or 0
+            check_pods(job, instances)  # Its status names each of them.
+            executors = {f"{job.metadata.name}-exec-{number + 1}": "RUNNING" for number in range(instances)}
             return _with(
                 job,
                 SparkApplicationStatus(),
