@@ -39,7 +39,10 @@ REASON: Final = "SimulatedRun"
 
 
 def running(job: KubernetesObject, roles: Sequence[Role], now_ns: int) -> Any:
-    """The job just after it was released: all of its pods run. `roles` are its pod sets."""
+    """The job just after it was released: all of its pods run. `roles` are its pod sets.
+
+    Raises InputError for a status that would name more pods than can be made.
+    """
     match job:
         case JobSet():
             known = [
