@@ -14,6 +14,7 @@ from kueue_fast.model.conditions import (
     effective_priority,
     find,
     has_closed_preemption_gate,
+    held_back,
     is_active,
     is_admissible,
     is_on_hold,
@@ -107,6 +108,30 @@ def test_is_admissible(given: Workload, want: bool) -> None:
 
 def test_the_admission_gate_is_a_feature() -> None:
     assert is_admissible(workload(annotations=GATED), admission_gated_by=False)
+
+
+HELD_BACK: dict[str, tuple[Workload, tuple[str, str] | None]] = {
+    "nothing said": (workload(), None),
+    "quota was given back on purpose": (
+        workload(condition("QuotaReserved", "False", "OnHold")),
+        ("OnHold", ""),
+    ),
+    "it waits for quota": (workload(condition("QuotaReserved", "False", "Pending")), None),
+    "it holds quota": (workload(condition("QuotaReserved", "True", "OnHold")), None),
+    "pods of its group lack": (
+        workload(condition("WaitingForReplacementPods", "True", "PodsFailed")),
+        ("WaitingForReplacementPods", ""),
+    ),
+    "the group is whole again": (
+        workload(condition("WaitingForReplacementPods", "False", "PodsReady")),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "want"), HELD_BACK.values(), ids=HELD_BACK)
+def test_what_a_job_holds_back(given: Workload, want: tuple[str, str] | None) -> None:
+    assert held_back(given) == want
 
 
 def test_on_hold() -> None:

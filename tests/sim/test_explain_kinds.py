@@ -143,6 +143,46 @@ def test_what_lacks_is_told_for_each_pod_set_of_a_group() -> None:
     assert [(each.pod_set, each.missing) for each in found.flavors] == [("leader", "2"), ("worker", "2")]
 
 
+class Held(NamedTuple):
+    """Objects, whom to ask for, reason and message of what keeps the Workload out of the queue."""
+
+    objects: list[dict[str, Any]]
+    target: str
+    reason: str
+    message: str
+
+
+HELD = {
+    "a StatefulSet that was scaled to none": Held(
+        [serving("StatefulSet", 2, replicas="5m=0")],
+        "sts/ns/k",
+        "OnHold",
+        "StatefulSet scaled to zero; workload on hold",
+    ),
+    "a group that lost a pod before it was admitted": Held(
+        [leader_worker_set(1, 2), plain_pod("k-0")],
+        "lws/ns/k",
+        "WaitingForReplacementPods",
+        "Some Failed pods need replacement",
+    ),
+    "a group whose failed pod nobody replaces": Held(
+        [member("g-0", 2, failure="true", run_time="2m"), member("g-1", 2, run_time="3h")],
+        "podgroup/ns/g",
+        "WaitingForReplacementPods",
+        "Exceeded the PodsReady timeout ns/g",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HELD)
+def test_a_workload_that_its_job_keeps_out_of_the_queue(case: str) -> None:
+    objects, target, reason, message = HELD[case]
+    [found] = explained(target, *one_queue(8), *objects, at=60).workloads
+    assert found.summary == f"{reason}: {message}"
+    [blocker] = found.blockers
+    assert (blocker.kind, blocker.reason, blocker.message) == ("Workload", reason, message)
+
+
 # ---- what belongs to another object ----
 
 

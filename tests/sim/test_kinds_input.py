@@ -179,6 +179,37 @@ def owned(*objects: dict[str, Any], circle: bool) -> list[dict[str, Any]]:
     return made
 
 
+TAKEN: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "a Job called like the one that submits for a RayJob": (
+        [ray_job(), job("k", queue=None)],
+        "k.yaml:4: RayJob ns/k: makes a Job k, and there is another one of that name "
+        "(expected another name for one of them)",
+    ),
+    "a cluster called like that of a RayJob": (
+        [ray_job(), made("ray.io/v1", "RayCluster", ray_cluster(), name="k-48e74", queue=None)],
+        "k.yaml:4: RayJob ns/k: makes a RayCluster k-48e74, and there is another one of that name "
+        "(expected another name for one of them)",
+    ),
+    "a Job that comes when the RayJob has made its own": (
+        [ray_job(), job("k", arrival="1m")],
+        "k.yaml:5: Job ns/k: is already defined (expected another name: RayJob k made one of this name)",
+    ),
+    "a pod that comes when the cluster has made its own": (
+        [ray_job(), plain_pod("k-48e74-gpu-0", arrival="1m")],
+        "k-48e74-gpu-0.yaml:5: Pod ns/k-48e74-gpu-0: is already defined (expected another name: RayCluster k-48e74 "
+        "made one of this name)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_a_name_that_a_job_needs_for_what_it_makes(case: str) -> None:
+    objects, want = TAKEN[case]
+    with pytest.raises(InputError) as raised:
+        run(*one_queue(4), *objects)
+    assert str(raised.value) == want
+
+
 ENDLESS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "a job that owns itself": (
         owned(ray_job(), circle=True),

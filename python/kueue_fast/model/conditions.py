@@ -143,6 +143,19 @@ def is_on_hold(workload: Workload) -> bool:
     return reserved is not None and reserved.status == _FALSE and reserved.reason == _ON_HOLD
 
 
+def held_back(workload: Workload) -> tuple[str, str] | None:
+    """Why its job keeps it out of the queue, as a reason and words: pods of its group lack, or it is on hold.
+
+    Source: QC-56.
+    """
+    known = workload.status.conditions if workload.status is not None else None
+    replacing = find(known, WAITING_FOR_REPLACEMENT_PODS)
+    if replacing is not None and replacing.status == _TRUE:
+        return WAITING_FOR_REPLACEMENT_PODS, replacing.message
+    reserved = find(known, QUOTA_RESERVED)
+    return (_ON_HOLD, reserved.message) if reserved is not None and is_on_hold(workload) else None
+
+
 def is_admissible(workload: Workload, *, admission_gated_by: bool = True) -> bool:
     """Whether the workload may be queued. `admission_gated_by` is the gate `AdmissionGatedBy`.
 

@@ -167,8 +167,9 @@ def _blockers(run: Run, row: WorkloadRow, workload: Workload, queue: ClusterQueu
     if conditions.has_admission_gate(workload):
         gates = (workload.metadata.annotations or {}).get(conditions.ADMISSION_GATED_BY, "")
         add("Workload", row.key, "AdmissionGated", f"admission is gated by {gates}")
-    if conditions.is_on_hold(workload):
-        add("Workload", row.key, "OnHold", "the workload is on hold")
+    held = conditions.held_back(workload)
+    if held is not None:
+        add("Workload", row.key, *held)
     local: LocalQueue | None = run.cluster.get(LocalQueue.KIND, row.namespace, row.queue)
     name = f"{row.namespace}/{row.queue}"
     if local is None:

@@ -10,7 +10,8 @@ import msgspec
 from kueue_fast.api.batch import Job, JobSpec, JobStatus
 from kueue_fast.api.meta import Condition, KubernetesObject, ObjectMeta
 from kueue_fast.api.ray import RayCluster, RayClusterSpec, RayJob, RayService
-from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.cluster.memory import AlreadyExistsError, Change, MemoryCluster, WatchEvent
+from kueue_fast.errors import InputError
 from kueue_fast.jobs.ray_cluster import RayClusters
 from kueue_fast.jobs.ray_job import BY_JOB, RayJobs, submitter_template
 from kueue_fast.jobs.topology_indexes import NO_INDEXES
@@ -18,6 +19,7 @@ from kueue_fast.lifecycle.status import timestamp
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_made_pods import MadePods, PodsOfOneTemplate
 from kueue_fast.sim.kind_pod_template import controlled_by
+from kueue_fast.sim.manifest import describe
 
 __all__ = ["RayOperator"]
 
@@ -66,7 +68,7 @@ class RayOperator:
         if ended is not None and submitter is not None:
             self._end_submitter(submitter, success=ended.success)
         elif ended is None and named is not None and submitter is None:
-            self._cluster.create(_submitter(job))
+            self._create(job, _submitter(job))
         elif ended is None and named is None and submitter is not None:
             self._cluster.delete(Job.KIND, submitter.metadata.namespace, submitter.metadata.name)
 
@@ -114,7 +116,15 @@ class RayOperator:
                 owner_references=[controlled_by(owner)],
             )
             released = msgspec.structs.replace(spec, suspend=None)
-            self._cluster.create(self._admit(RayCluster(metadata=metadata, spec=released)))
+            self._create(owner, self._admit(RayCluster(metadata=metadata, spec=released)))
+
+    def _create(self, owner: KubernetesObject, made: Any) -> None:
+        """Raises InputError where the name is taken: KubeRay would try again and again, and the job never start."""
+        try:
+            self._cluster.create(made)
+        except AlreadyExistsError as error:
+            what = f"makes a {made.KIND} {made.metadata.name}, and there is another one of that name"
+            raise InputError(what, object=describe(owner), expected="another name for one of them") from error
 
     def _of(self, owner: KubernetesObject, kind: str) -> list[Any]:
         return [each for each in self._cluster.dependents(owner.metadata.uid or "") if kind == each.KIND]

@@ -122,6 +122,10 @@ def explain_waiting(
         row.waiting_reason = "AdmissionGated"
         row.waiting_message = f"admission is gated by {gates}"
         return
+    held = conditions.held_back(workload)
+    if held is not None:
+        row.waiting_reason, row.waiting_message = held
+        return
     blocker = queues.queue_blocker(workload, local, queue, state is not None and state.status == "active")
     if blocker is not None:
         row.waiting_message = blocker[1]

@@ -37,6 +37,7 @@ from kueue_fast.sim.cluster_queues import ClusterQueueController, as_scheduled, 
 from kueue_fast.sim.controllers import BATCH_JOB, SYSTEM_PRIORITY_CLASSES, JobController
 from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.input import check_jobs
+from kueue_fast.sim.input_errors import name_taken, placed
 from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.kind_controllers import KindControllers
 from kueue_fast.sim.kind_serving import has_default_class
@@ -179,7 +180,7 @@ class Simulation:
             try:
                 self._instant()
             except InputError as error:
-                raise self._located(error) from error
+                raise placed(error, self._manifests) from error
             steps += 1
             if self._options.progress is not None and steps % PROGRESS_EVERY == 0:
                 self._options.progress(self.recorder.ended, len(self.recorder.rows) + self._still_to_arrive)
@@ -328,11 +329,6 @@ class Simulation:
         except InputError as error:
             raise error.located(object=describe(obj), file=self._place(obj)) from error
 
-    def _located(self, error: InputError) -> InputError:
-        """The error with the place of the manifest whose object it names."""
-        places = (each.place for each in self._manifests if describe(each.object) == error.object)
-        return error if error.file else error.located(file=next(places, None))
-
     def _place(self, obj: KubernetesObject) -> str | None:
         """File and line of the manifest that an object comes from, that of the job for its Workload."""
         keys = [identity(obj)]
@@ -398,9 +394,7 @@ class Simulation:
         try:
             stored = self.cluster.create(obj)
         except AlreadyExistsError as error:
-            raise InputError(
-                "is already defined", object=describe(obj), file=manifest.place, expected="each object once"
-            ) from error
+            raise name_taken(manifest, self.cluster.get(*identity(obj))) from error
         except InputError as error:
             raise error.located(object=describe(obj), file=manifest.place) from error
         schedule_changes_of_users(self.cluster, self.clock, manifest, self.recorder.start_ns)
