@@ -28,8 +28,8 @@ from kueue_fast.api.trainer import TrainJob, TrainJobJobStatus, TrainJobStatus
 from kueue_fast.jobs.ray_clusters import READY
 from kueue_fast.jobs.roles import Role
 from kueue_fast.lifecycle.status import timestamp
-from kueue_fast.sim.pod_limits import check_pods
 from kueue_fast.sim.kind_pod_template import suffix
+from kueue_fast.sim.pod_limits import check_pods
 
 __all__ = ["ended", "halted", "partly_done", "running", "with_readiness"]
 
