@@ -202,3 +202,15 @@ def test_a_class_that_is_named_stays() -> None:
         feature_gates={"WorkloadPriorityClassDefaulting": True},
     )
     assert rows(result)["k"].priority == 100
+
+
+def test_deactivating_a_deployment_reaches_the_workloads_of_its_pods() -> None:
+    """Its pods are evicted, and it makes others, whose Workloads are active."""
+    objects = annotated([serving("Deployment", 2)], active="5m=false")
+    result, _ = run(*one_queue(4), *objects, until_ns=10 * MINUTE)
+    assert [(row.state, seconds(row.admitted_ns)) for row in result.workloads] == [
+        (State.DELETED, 0),
+        (State.DELETED, 0),
+        (State.RUNNING, 300),
+        (State.RUNNING, 300),
+    ]

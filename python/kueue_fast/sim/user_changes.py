@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from kueue_fast.api.apps import Deployment, ReplicaSet
 from kueue_fast.api.kueue import AdmissionCheck, Workload
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.memory import MemoryCluster
@@ -47,10 +48,12 @@ def schedule_changes_of_users(
 
 
 def _workloads(cluster: MemoryCluster, obj: KubernetesObject) -> Iterator[Workload]:
-    """The Workload itself, or those of the object."""
+    """The Workload itself, those of the object, or those of the pods of a Deployment."""
     if isinstance(obj, Workload):
         yield obj
         return
     for each in cluster.dependents(obj.metadata.uid or ""):
         if isinstance(each, Workload):
             yield each
+        elif isinstance(obj, Deployment | ReplicaSet):
+            yield from _workloads(cluster, each)
