@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kueue_fast.api.apps import StatefulSet
 from kueue_fast.api.batch import Job
 from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.core import Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
-from kueue_fast.jobs.stateful_set import StatefulSets
+from kueue_fast.jobs.stateful_set import StatefulSets, replicas
 from kueue_fast.lifecycle import eviction, finish
 from kueue_fast.model import conditions
 from kueue_fast.sim.kind_ancestors import workloads_of
@@ -48,6 +49,7 @@ LONGEST_GRACE_NS = 30 * SECOND
 LONGEST_NS = 12 * 60 * MINUTE
 GAPS = (0, 0, 300_000_000, SECOND, SECOND, 2 * SECOND, 7 * SECOND, 20 * SECOND, 60 * SECOND)
 ON = [name for name in FRAMEWORKS if "spark" not in name]
+OFFSET = 37_000_000
 SCALABLE = ("Deployment", "StatefulSet", "LeaderWorkerSet")
 
 
@@ -83,7 +85,9 @@ def drawn(seed: int) -> Drawn:
     count = dice.randint(8, 20)
     times: list[int] = [0]
     while len(times) < count:
-        times.append(times[-1] + dice.choice(GAPS))
+        gap = dice.choice(GAPS)
+        # An offset of its own, so that what happens meets no timer by chance: which of the two is first says nothing.
+        times.append(times[-1] + gap + (OFFSET if gap else 0))
     arrivals = {name: dice.choice(times) for name in arrivals}
     for each in jobs:
         seconds = arrivals[each["metadata"]["name"][:2]] / SECOND
@@ -273,6 +277,7 @@ class Played(Simulation):
         self.engine.flush(self.clock.now)
         self.engine.retry_all()
         self.engine.flush(self.clock.now, all=True)
+        self.engine.retry_all()  # As objects that are seen for the first time ask for.
 
     @property
     def stopped(self) -> bool:
@@ -296,6 +301,11 @@ class Played(Simulation):
     def _happen(self, argument: Any) -> None:
         what, number = argument
         EVENTS[what][1](self, number)
+
+    def size_of(self, stateful_set: StatefulSet) -> int:
+        """Replicas of the manifest."""
+        manifest: Any = self._by_key[StatefulSet.KIND, "ns", stateful_set.metadata.name].object
+        return replicas(manifest)
 
     def told_to_stop(self, workload: Workload) -> None:
         """A user deletes a Workload: its quota is free at once, while pods stop for as long as they may (JS-067)."""
@@ -364,8 +374,8 @@ def resize(play: Played, number: int) -> None:
             chosen = below[0]
             spec = grown(chosen.spec, size)
         case "StatefulSet":
-            # Its webhook lets it go to none and come back alone.
-            spec = msgspec.structs.replace(spec, replicas=0 if spec.replicas else size % 4)
+            # Its webhook lets it go to none and come back alone; with more pods than before it never rests (JS-396).
+            spec = msgspec.structs.replace(spec, replicas=0 if spec.replicas else play.size_of(chosen))
             wrong = StatefulSets().validate_update(
                 chosen, msgspec.structs.replace(chosen, spec=spec), workload_of(play, chosen), play.settings
             )
