@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.kueue import Workload
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.resizes import resized
 from kueue_fast.sim.simulate import Simulation
-from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, urgent
-from tests.sim.sequences import end_of
+from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, serving, urgent
+from tests.sim.sequences import ON, end_of
+from tests.sim.test_elastic_ray import ELASTIC
 from tests.sim.test_lifecycle import said, waiting
 from tests.sim.world import SECOND, START, job, manifests, one_queue
 
@@ -87,3 +89,45 @@ def test_a_decision_that_waited_is_not_written_into_another_workload_of_the_name
     [at_once] = held
     assert [key.split("-")[1] for key in at_once] == ["late"]
     assert played.recorder.queue_meters["cq", "default", "cpu"].peak == 4000
+
+
+def test_a_slice_that_shrinks_while_it_is_deactivated_holds_nothing() -> None:
+    elastic = job("a", parallelism=4, completions=100, grace="10s", more_annotations=ELASTIC)
+    played = simulation(*one_queue(), elastic)
+
+    def switch_off(_: Any) -> None:
+        [found] = played.cluster.list(Workload.KIND)
+        spec = msgspec.structs.replace(found.spec, active=False)
+        played.cluster.update(msgspec.structs.replace(found, spec=spec))
+
+    def shrink(_: Any) -> None:
+        played.cluster.update(resized(played.cluster.get("Job", "ns", "a"), 2))
+
+    told = []
+    meters = played.recorder.queue_meters
+    for second, action in ((1, switch_off), (2, shrink)):
+        played.clock.schedule(START + second * SECOND, action)
+        at = START + second * SECOND + 1
+        played.clock.schedule(at, lambda _: told.append(meters["cq", "default", "cpu"].current))
+    played.run()
+    assert told == [0, 0]
+
+
+def test_who_waits_for_the_pods_of_others_in_a_queue_that_is_held_says_so_once() -> None:
+    """The scheduler said that it waits, the controller that its queue is held, and so on without end."""
+    late = job("late", more_annotations=said(ready_after="20s"))
+    objects = (*one_queue(4), late, serving("Deployment", 1, name="next", arrival="1s"))
+    configuration = waiting(block=True)
+    configuration.integrations = Integrations(frameworks=ON)
+    played = Simulation(manifests(*objects), SimulationOptions(configuration=configuration))
+    writes = []
+    played.cluster.watch(Workload.KIND, lambda event: writes.append(played.clock.now))
+
+    def hold(_: Any) -> None:
+        queue: Any = played.cluster.get("ClusterQueue", None, "cq")
+        spec = msgspec.structs.replace(queue.spec, stop_policy="Hold")
+        played.cluster.update(msgspec.structs.replace(queue, spec=spec))
+
+    played.clock.schedule(START + 5 * SECOND, hold)
+    played.run()
+    assert writes.count(START + 5 * SECOND) <= 2

@@ -51,11 +51,14 @@ class Admitter:
         self._blocks = settings is not None and settings.block_admission
         # With the uid of the Workload: another one of its name is not what was decided about.
         self._waiting: deque[tuple[Admission, list[Replacement], str]] = deque()
+        # Whether the first of them says that it waits.
+        self._told = False
 
     def restart(self, engine: Engine) -> None:
         """What was not written yet was never decided."""
         self._engine = engine
         self._waiting.clear()
+        self._told = False
 
     def take(self, cycle: Cycle) -> None:
         """A cycle is over."""
@@ -76,7 +79,9 @@ class Admitter:
             if workload is None or _uid(workload) != uid or not conditions.is_admissible(workload):
                 self._engine.forget(decision.workload)
             elif self._workloads.not_ready:
-                changed = pods_ready.waiting(workload, self._clock.now, self._reasons)
+                # Told once: what others say of the Workload meanwhile stays.
+                changed = None if self._told else pods_ready.waiting(workload, self._clock.now, self._reasons)
+                self._told = True
                 if changed is not None:
                     self._cluster.update_status(changed)
                 return False
@@ -84,6 +89,7 @@ class Admitter:
                 self._workloads.not_ready.put(decision.workload)
                 self._carry_out((decision,), replaced)
             self._waiting.popleft()
+            self._told = False
         return True
 
     def write(self, decision: Admission) -> None:

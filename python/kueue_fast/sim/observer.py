@@ -130,9 +130,8 @@ class WorkloadObserver:
         now = self._clock.now
         if row.slice is not None:
             row.slice.sizes.append((now, pods_of(workload)))
-        if row.state in HOLDING and workload.status is not None and workload.status.admission is not None:
-            counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets or ()}
-            self._recorder.resized(key, assigned_usage(workload.status.admission, counts), now)
+        if row.state in HOLDING:
+            self._recorder.resized(key, held_usage(workload), now)
 
     def _reserved(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         admission = workload.status.admission if workload.status is not None else None
@@ -152,10 +151,7 @@ class WorkloadObserver:
 
     def _reclaimed(self, key: str, workload: Workload) -> None:
         """Pods that are done with hold nothing more."""
-        admission = workload.status.admission if workload.status is not None else None
-        if admission is not None:
-            usage = assigned_usage(admission, reclaimed=reclaimed_of(workload))
-            self._recorder.resized(key, usage, self._clock.now)
+        self._recorder.resized(key, held_usage(workload), self._clock.now)
 
     def _admitted(self, key: str, row: WorkloadRow, workload: Workload) -> None:
         now = self._clock.now
