@@ -27,7 +27,6 @@ from tests.invariants.accounts import booked
 from tests.sim.sequences import Played, is_reserved
 
 KINDS = (Job, *PLAYED)
-REPLACED_WITHOUT_QUOTA = "Replaced to accommodate a new workload slice"
 
 
 def check(play: Played) -> None:
@@ -136,17 +135,19 @@ def check_slices(play: Played) -> None:
             assert slice_name(second) == slice_name(first)
 
 
-def without_quota(workloads: list[Workload]) -> int | None:
-    """How many pods go on without quota since their slice was evicted while its replacement waits, which ends with the
-    admission of one of the job's slices (JS-580); None if nothing of that kind happened.
+def ended_early(workloads: list[Workload]) -> Workload | None:
+    """The slice that ended although its pods go on: another one takes its place, and that is not admitted.
+
+    Either it was evicted while the other waited (JS-580), or the other got quota and lost it before its checks were
+    ready: no job with slices is stopped for want of an admission (JS-487). The next admission ends it.
     """
-    waiting = [each for each in live(workloads) if slices.replacement_for(each)]
-    if not waiting or any(conditions.is_true(known(each), conditions.ADMITTED) for each in live(workloads)):
+    if any(conditions.is_true(known(each), conditions.ADMITTED) for each in live(workloads)):
         return None
+    wanted = {slices.replacement_for(each) for each in live(workloads) if not eviction.is_evicted(each)}
     for each in reversed(workloads):
         done = conditions.find(known(each), conditions.FINISHED)
-        if done is not None and done.message == REPLACED_WITHOUT_QUOTA and eviction.is_evicted(each):
-            return sum(slices.pod_counts(each.spec.pod_sets).values())
+        if done is not None and done.reason == slices.SLICE_REPLACED and slices.key_of(each) in wanted:
+            return each
     return None
 
 
@@ -166,7 +167,7 @@ def check_jobs(play: Played) -> None:
                 continue
             name = f"{job.KIND} {job.metadata.name}"
             released = not integration.suspended(job)
-            if without_quota(mine) is not None:
+            if ended_early(mine) is not None:
                 continue
             if released:
                 # A slice takes the place of the one before it when quota is reserved; its checks may still be pending.
@@ -205,11 +206,19 @@ def check_pods(play: Played) -> None:
         else:
             workloads = workloads_below(play, root)
         given = sum(sum(slices.pod_counts(each.spec.pod_sets).values()) for each in holders(workloads))
-        if any(eviction.is_evicted(each) and is_elastic(each) for each in holders(workloads)):
-            continue  # A slice that shrinks while its pods stop gives back at once what they have (JS-480).
-        assert count <= max(given, without_quota(workloads) or 0), (
-            f"{count} pods of {root.metadata.name} run, {given} may"
+        ended = ended_early(workloads)
+        stopping = [each for each in holders(workloads) if is_elastic(each)] + (
+            [] if ended is None else [ended]
         )
+        if any(map(eviction.is_evicted, stopping)) and is_suspended(play, root):
+            continue  # A slice that shrinks while its pods stop gives back at once what they have (JS-480).
+        without = 0 if ended is None else sum(slices.pod_counts(ended.spec.pod_sets).values())
+        assert count <= max(given, without), f"{count} pods of {root.metadata.name} run, {given} may"
+
+
+def is_suspended(play: Played, root: Any) -> bool:
+    integration: Any = Registry(play.settings).find(root.API_VERSION, root.KIND)
+    return bool(integration.suspended(root))
 
 
 def workloads_below(play: Simulation, root: Any) -> list[Workload]:

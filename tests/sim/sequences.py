@@ -134,6 +134,8 @@ class Played(Simulation):
         self.engine.flush(self.clock.now)
         self.engine.retry_all()
         self.engine.flush(self.clock.now, all=True)
+        # Gated pods that wait a second for others of their Workload: that second is in memory, too.
+        self._pods.ungater.restart()
         self.engine.retry_all()  # As objects that are seen for the first time ask for.
 
     @property

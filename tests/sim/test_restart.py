@@ -8,15 +8,21 @@ import msgspec
 import pytest
 
 from kueue_fast.api.configuration_types import Integrations
+from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import Workload
+from kueue_fast.sim.observer import held_usage
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.resizes import resized
 from kueue_fast.sim.simulate import Simulation
+from tests.placed import HOSTNAME
 from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, serving, urgent
 from tests.sim.sequences import ON, end_of
 from tests.sim.test_elastic_ray import ELASTIC
 from tests.sim.test_lifecycle import said, waiting
-from tests.sim.world import SECOND, START, job, manifests, one_queue
+from tests.sim.test_simulate_topology import node, placed_job, queue
+from tests.sim.world import MINUTE, SECOND, START, job, manifests, one_queue, workload
+
+HOUR = 60 * MINUTE
 
 
 def simulation(*objects: dict[str, Any]) -> Simulation:
@@ -131,3 +137,44 @@ def test_who_waits_for_the_pods_of_others_in_a_queue_that_is_held_says_so_once()
     played.clock.schedule(START + 5 * SECOND, hold)
     played.run()
     assert writes.count(START + 5 * SECOND) <= 2
+
+
+def test_a_second_pass_waits_while_the_scheduler_waits_for_pods() -> None:
+    """The clock stood still: a second pass was due, and no cycle could take it."""
+    configuration = waiting(block=True)
+    late = placed_job(
+        "late", 1, "required", HOSTNAME, run_time="10m", more_annotations=said(pod_loss="10s=never")
+    )
+    objects = (*queue(8), node("n0", "r0", fails_at="11s"), node("n1", "r0"), late)
+    after = placed_job("next", 1, "required", HOSTNAME, cpu=1, arrival="20s")
+    played = Simulation(
+        manifests(*objects, after), SimulationOptions(configuration=configuration, until_ns=HOUR)
+    )
+    played.run()
+    assert played.recorder.ended > 0
+
+
+def test_pods_that_were_done_before_an_admission_are_not_counted_out_twice() -> None:
+    """Of two pods one is done; the other one was admitted again, as one pod."""
+    known = decode_object(
+        {
+            **workload("w", count=2),
+            "status": {
+                "conditions": [{"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}],
+                "admission": {
+                    "clusterQueue": "cq",
+                    "podSetAssignments": [
+                        {
+                            "name": "main",
+                            "count": 1,
+                            "flavors": {"cpu": "default"},
+                            "resourceUsage": {"cpu": "1"},
+                        }
+                    ],
+                },
+                "reclaimablePods": [{"name": "main", "count": 1}],
+            },
+        }
+    )
+    assert isinstance(known, Workload)
+    assert held_usage(known) == {("default", "cpu"): 1000}

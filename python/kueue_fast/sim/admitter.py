@@ -71,6 +71,11 @@ class Admitter:
             self._waiting.append((decision, replaced, _uid(workload)))
         self.ready()
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits, so that no cycle runs."""
+        return bool(self._waiting)
+
     def ready(self) -> bool:
         """Write what need not wait any more; whether nothing waits, so that a cycle may run."""
         while self._waiting:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Final, Protocol
 
 import msgspec
@@ -34,9 +33,6 @@ OUTCOMES: Final = {
     SLICE_REPLACED: Outcome.REPLACED,
     OUT_OF_SYNC: Outcome.REPLACED,
 }
-
-
-NO_COUNTS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class NamedDecision(Decision, Protocol):
@@ -271,25 +267,22 @@ def decided_usage(decision: Decision) -> Mapping[tuple[str, str], int]:
 
 
 def assigned_usage(
-    admission: Admission,
-    counts: Mapping[str, int] = NO_COUNTS,
-    reclaimed: Mapping[str, int] = NO_COUNTS,
+    admission: Admission, counts: Mapping[str, int], reclaimed: Mapping[str, int]
 ) -> Mapping[tuple[str, str], int]:
     """Amounts by (flavor, resource) of an admission as it is stored.
 
-    `counts` are the pods by pod set that are left of those admitted, `reclaimed` those that are done: the amount of
-    one pod, cut to a whole number, counts for each that is left. Source: JS-500.
+    `counts` are the pods by pod set that the Workload asks for now, `reclaimed` those of them that are done. Where
+    fewer are left than were admitted, the amount of one pod, cut to a whole number, counts for each. Source: JS-500.
     """
     usage: dict[tuple[str, str], int] = {}
     for assignment in admission.pod_set_assignments or ():
         flavors = assignment.flavors or {}
+        asked = counts.get(assignment.name, 0)
+        count = asked if assignment.count is None else assignment.count
+        kept = min(count, max(asked - reclaimed.get(assignment.name, 0), 0))
         for resource, quantity in (assignment.resource_usage or {}).items():
             if resource in flavors:
                 pair = flavors[resource], resource
                 amount = request_value(resource, quantity)
-                count = assignment.count or 0
-                kept = max(
-                    min(counts.get(assignment.name, count), count) - reclaimed.get(assignment.name, 0), 0
-                )
                 usage[pair] = usage.get(pair, 0) + (amount // count * kept if kept < count else amount)
     return usage

@@ -41,13 +41,13 @@ class PlacedPods:
         self.placements = PlacementIndex(cluster)
         self.ledger = TopologyLedger(cluster, clock, self.placements)
         JobPods(cluster)
-        ungater = Ungater(cluster, clock, self.placements)
+        self.ungater = Ungater(cluster, clock, self.placements)
         elastic = ElasticUngater(cluster, clock, slices=gates.enabled("ElasticJobsViaWorkloadSlices"))
         PodScheduler(cluster, clock)
         nodes = NodeWatch(cluster, clock, self.placements, NodeGates.read(gates), recorder)
         PlainPods(cluster, clock, facts)
         FreedNodes(cluster, clock, retry)
-        self._restarts = [each.restart for each in (self.placements, ungater, elastic, nodes)]
+        self._restarts = [each.restart for each in (self.placements, self.ungater, elastic, nodes)]
 
     def restart(self) -> None:
         """Kueue's controllers forget what they heard, and look at everything; nodes and pods go on."""

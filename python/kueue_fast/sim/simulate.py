@@ -225,7 +225,9 @@ class Simulation:
 
     def _next_time(self) -> int | None:
         engine = self.engine
-        times_due = (self.clock.next_time(), engine.next_flush(), engine.next_second_pass())
+        # While the scheduler stands still, nothing comes of a second pass that is due.
+        second_pass = None if self._admitter.waits else engine.next_second_pass()
+        times_due = (self.clock.next_time(), engine.next_flush(), second_pass)
         due = [time for time in times_due if time is not None]
         if not due:
             return None
