@@ -143,7 +143,7 @@ def ended_early(workloads: list[Workload]) -> Workload | None:
     """
     if any(conditions.is_true(known(each), conditions.ADMITTED) for each in live(workloads)):
         return None
-    wanted = {slices.replacement_for(each) for each in live(workloads) if not eviction.is_evicted(each)}
+    wanted = {slices.replacement_for(each) for each in live(workloads)}
     for each in reversed(workloads):
         done = conditions.find(known(each), conditions.FINISHED)
         if done is not None and done.reason == slices.SLICE_REPLACED and slices.key_of(each) in wanted:

@@ -10,19 +10,16 @@ import pytest
 from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import Workload
+from kueue_fast.sim.node_registration import with_readiness
 from kueue_fast.sim.observer import held_usage
 from kueue_fast.sim.options import SimulationOptions
 from kueue_fast.sim.resizes import resized
 from kueue_fast.sim.simulate import Simulation
-from tests.placed import HOSTNAME
-from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, serving, urgent
+from tests.sim.kind_makers import group, leader_worker_set, queues, ray_job, serving, topology, urgent
 from tests.sim.sequences import ON, end_of
 from tests.sim.test_elastic_ray import ELASTIC
-from tests.sim.test_lifecycle import said, waiting
-from tests.sim.test_simulate_topology import node, placed_job, queue
-from tests.sim.world import MINUTE, SECOND, START, job, manifests, one_queue, workload
-
-HOUR = 60 * MINUTE
+from tests.sim.test_lifecycle import annotated, said, waiting
+from tests.sim.world import SECOND, START, job, manifests, one_queue, workload
 
 
 def simulation(*objects: dict[str, Any]) -> Simulation:
@@ -139,19 +136,33 @@ def test_who_waits_for_the_pods_of_others_in_a_queue_that_is_held_says_so_once()
     assert writes.count(START + 5 * SECOND) <= 2
 
 
+class Counted(Simulation):
+    """Fails instead of standing still."""
+
+    instants = 0
+
+    def _instant(self) -> None:
+        self.instants += 1
+        assert self.instants < 1000
+        super()._instant()
+
+
 def test_a_second_pass_waits_while_the_scheduler_waits_for_pods() -> None:
     """The clock stood still: a second pass was due, and no cycle could take it."""
-    configuration = waiting(block=True)
-    late = placed_job(
-        "late", 1, "required", HOSTNAME, run_time="10m", more_annotations=said(pod_loss="10s=never")
-    )
-    objects = (*queue(8), node("n0", "r0", fails_at="11s"), node("n1", "r0"), late)
-    after = placed_job("next", 1, "required", HOSTNAME, cpu=1, arrival="20s")
-    played = Simulation(
-        manifests(*objects, after), SimulationOptions(configuration=configuration, until_ns=HOUR)
-    )
+    lost = annotated(workload("lost", run_time="90s"), pod_loss="10s=never")
+    objects = (*topology(), lost, job("next", arrival="20s"))
+    played = Counted(manifests(*objects), SimulationOptions(configuration=waiting(block=True)))
+
+    def lose(_: Any) -> None:
+        node: Any = played.cluster.get("Node", None, "r0h0")
+        played.cluster.update_status(with_readiness(node, False, played.clock.now))
+
+    passes = []
+    played.clock.schedule(START + 30 * SECOND, lose)
+    played.clock.schedule(START + 60 * SECOND, lambda _: passes.append(played.engine.next_second_pass()))
     played.run()
-    assert played.recorder.ended > 0
+    assert passes == [START + 31 * SECOND]
+    assert played.recorder.ended == 2
 
 
 def test_pods_that_were_done_before_an_admission_are_not_counted_out_twice() -> None:
