@@ -111,10 +111,9 @@ def came_back(play: Played) -> bool:
     until they have, it counts beside those others (LC-1505).
     """
     return any(
-        each.spec.active is not False and (found := eviction.eviction_of(each)) is not None
-        and found[0].startswith("Deactivated")
+        each.metadata.uid in play.activated and eviction.is_evicted(each)
         for each in holders(play.cluster.list(Workload.KIND))
-    )  # fmt: skip
+    )
 
 
 def check_slices(play: Played) -> None:

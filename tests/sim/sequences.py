@@ -18,8 +18,9 @@ from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.core import Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.engine.second_pass import SecondPassQueue
 from kueue_fast.jobs.stateful_set import StatefulSets, replicas
-from kueue_fast.lifecycle import eviction, finish
+from kueue_fast.lifecycle import eviction, finish, slices
 from kueue_fast.model import conditions
 from kueue_fast.sim.kind_ancestors import workloads_of
 from kueue_fast.sim.kind_serving import root_of
@@ -114,6 +115,8 @@ class Played(Simulation):
         super().__init__(manifests(*sequence.objects), options)
         self._watch = watch
         self._stops: dict[str, int] = {}
+        # uids of Workloads that were activated while they stopped.
+        self.activated: set[str] = set()
         start = self.clock.now
         for at, what, number in sequence.happenings:
             self.clock.schedule(start + at, self._happen, (what, number))
@@ -127,14 +130,21 @@ class Played(Simulation):
         self.clock.schedule(self.recorder.start_ns + after_ns, self._wake)
 
     def _wake(self, _: Any) -> None:
-        # What was decided and waits to be written is lost with the process.
+        """All that Kueue keeps in memory alone, upstream too, is lost."""
+        # What was decided and waits to be written.
         for decision in self.undecided():
             self.engine.forget(decision.workload)
         self._admitter.restart(self.engine)
-        self.engine.flush(self.clock.now)
-        self.engine.retry_all()
+        # What was parked, and which head goes first since it preempts.
+        intake = self.engine._intake
         self.engine.flush(self.clock.now, all=True)
-        # Gated pods that wait a second for others of their Workload: that second is in memory, too.
+        intake.place_again(list(self.engine._state.rows.records.values()))
+        # Second passes under way.
+        intake.second_pass = SecondPassQueue()
+        for each in self.cluster.list(Workload.KIND):
+            if each.status is not None and each.status.admission is not None:
+                intake.second_pass.offer(slices.key_of(each), each, 0, self.clock.now)
+        # The second that gated pods wait for others of their Workload.
         self._pods.ungater.restart()
         self.engine.retry_all()  # As objects that are seen for the first time ask for.
 
@@ -288,12 +298,18 @@ def hold(play: Played, number: int) -> None:
     stop(play, ("Hold", "HoldAndDrain", "None")[number // 2 % 3], kind)
 
 
+def activate(play: Played, workload: Workload, active: bool) -> None:
+    if active and eviction.is_evicted(workload):
+        play.activated.add(workload.metadata.uid or "")
+    spec = msgspec.structs.replace(workload.spec, active=active)
+    play.cluster.update(msgspec.structs.replace(workload, spec=spec))
+
+
 def switch(play: Played, number: int) -> None:
     found = play.workloads()
     if found:
         chosen = found[number % len(found)]
-        spec = msgspec.structs.replace(chosen.spec, active=chosen.spec.active is False)
-        play.cluster.update(msgspec.structs.replace(chosen, spec=spec))
+        activate(play, chosen, chosen.spec.active is False)
 
 
 def release(play: Played, number: int) -> None:
@@ -302,8 +318,7 @@ def release(play: Played, number: int) -> None:
     stop(play, "None", LocalQueue.KIND)
     for each in play.workloads():
         if each.spec.active is False:
-            spec = msgspec.structs.replace(each.spec, active=True)
-            play.cluster.update(msgspec.structs.replace(each, spec=spec))
+            activate(play, each, True)
     bring_back(play, 0)
 
 
@@ -333,7 +348,8 @@ EVENTS: dict[str, tuple[int, Callable[[Played, int], None]]] = {
 
 
 def end_of(simulation: Simulation) -> dict[str, Any]:
-    """Every object of the cluster, without the numbers of its versions.
+    """Every object of the cluster, without what tells in which order things came within one instant: numbers of
+    versions and uids.
 
     Nor with the generation of its cluster that a RayJob notes: a cluster below a job that stops is suspended, too, when
     somebody looks at it, which a restart does before its pods are gone.
@@ -343,7 +359,16 @@ def end_of(simulation: Simulation) -> dict[str, Any]:
         for each in simulation.cluster.list(kind):
             annotations = {**(each.metadata.annotations or {})}
             annotations.pop("kueue.x-k8s.io/raycluster-generation", None)
-            metadata = msgspec.structs.replace(each.metadata, resource_version=None, annotations=annotations)
+            owners = [
+                msgspec.structs.replace(owner, uid="") for owner in each.metadata.owner_references or ()
+            ]
+            metadata = msgspec.structs.replace(
+                each.metadata,
+                resource_version=None,
+                uid=None,
+                annotations=annotations,
+                owner_references=owners,
+            )
             key = f"{kind} {each.metadata.namespace or ''}/{each.metadata.name}"
             found[key] = msgspec.structs.replace(each, metadata=metadata)
     return found
