@@ -18,6 +18,8 @@ from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import Integrations
 from kueue_fast.api.core import Node
 from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.arrays.tables import NONE
+from kueue_fast.arrays.workloads import PENDING
 from kueue_fast.engine.second_pass import SecondPassQueue
 from kueue_fast.jobs.stateful_set import StatefulSets, replicas
 from kueue_fast.lifecycle import eviction, finish, slices
@@ -138,7 +140,12 @@ class Played(Simulation):
         # What was parked, and which head goes first since it preempts.
         intake = self.engine._intake
         self.engine.flush(self.clock.now, all=True)
-        intake.place_again(list(self.engine._state.rows.records.values()))
+        pending = self.engine._state.tables.pending
+        for record in self.engine._state.rows.records.values():
+            if record.state == PENDING and record.queueable:
+                pending.remove(record.row)
+                if self.engine._state.tables.workloads.queue[record.row] != NONE:
+                    pending.put(record.row, self.clock.now, True)
         # Second passes under way.
         intake.second_pass = SecondPassQueue()
         for each in self.cluster.list(Workload.KIND):
