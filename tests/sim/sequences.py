@@ -139,6 +139,8 @@ class Played(Simulation):
         self._admitter.restart(self.engine)
         # What was parked, and which head goes first since it preempts.
         intake = self.engine._intake
+        self.engine.flush(self.clock.now)
+        self.engine.retry_all()
         self.engine.flush(self.clock.now, all=True)
         pending = self.engine._state.tables.pending
         for record in self.engine._state.rows.records.values():
