@@ -5,12 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.lifecycle.queues import (
     Activity,
     QueueCounts,
     blocked,
     cluster_queue_status,
+    cohort_status,
     local_queue_status,
     queue_blocker,
 )
@@ -105,6 +106,25 @@ def test_the_same_status_again_is_not_written() -> None:
     local = local_queue_status(local_queue(), once, True, COUNTS, NOW)
     assert local is not None
     assert local_queue_status(local, once, True, COUNTS, NOW + 10**10) is None
+
+
+# status before, share, fair sharing; the share that is written, or None for no write
+COHORTS: dict[str, tuple[dict[str, Any], float | None, bool, dict[str, Any] | None]] = {
+    "rounded up": ({}, 333.4, True, {"fairSharing": {"weightedShare": 334}}),
+    "infinite is the largest": ({}, float("inf"), True, {"fairSharing": {"weightedShare": 2**63 - 1}}),
+    "the same share again": ({"fairSharing": {"weightedShare": 334}}, 333.4, True, None),
+    "one in a cycle has none": ({"fairSharing": {"weightedShare": 1}}, None, True, None),
+    "fair sharing was switched off": ({"fairSharing": {"weightedShare": 1}}, None, False, {}),
+    "never on": ({}, None, False, None),
+}
+
+
+@pytest.mark.parametrize("case", COHORTS)
+def test_cohort_status(case: str) -> None:
+    before, share, fair_sharing, want_status = COHORTS[case]
+    cohort = msgspec.convert({"metadata": {"name": "team"}, "spec": {}, "status": before}, Cohort)
+    got = cohort_status(cohort, share, fair_sharing=fair_sharing)
+    assert (None if got is None else msgspec.to_builtins(got.status)) == want_status
 
 
 LOCAL: dict[str, tuple[dict[str, Any], bool, bool, str, str, int, int]] = {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kueue_fast.api.configuration import load_configuration
-from kueue_fast.api.kueue import ClusterQueue
+from kueue_fast.api.kueue import ClusterQueue, Cohort
 from tests.sim.world import (
     SECOND,
     cluster_queue,
@@ -58,6 +58,12 @@ def test_fair_sharing_gives_by_weight() -> None:
     assert stored.status is not None
     assert stored.status.fair_sharing is not None
     assert stored.status.fair_sharing.weighted_share == 334
+    lab: Cohort | None = simulation.cluster.get("Cohort", None, "lab")
+    assert lab is not None
+    assert lab.status is not None
+    assert lab.status.fair_sharing is not None
+    # The root lends to nobody above it.
+    assert lab.status.fair_sharing.weighted_share == 0
     document, text = output(*sharing(), configuration=configuration, until_ns=120 * SECOND)
     shares = [each["fairSharing"] for each in json.loads(document)["clusterQueues"]]
     assert shares[0] == {"weight": 2, "weightedShare": pytest.approx(1000 * 3 / 9)}

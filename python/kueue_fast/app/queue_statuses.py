@@ -9,18 +9,13 @@ Source: LC-1701..1704, LC-1711, LC-1712, LC-1721.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
-
-import msgspec
 
 from kueue_fast.api.kueue import (
     AdmissionCheck,
     ClusterQueue,
     Cohort,
-    CohortStatus,
-    FairSharingStatus,
     LocalQueue,
     ResourceFlavor,
     Topology,
@@ -37,7 +32,9 @@ from kueue_fast.lifecycle.queues import (
     Activity,
     QueueCounts,
     cluster_queue_status,
+    cohort_status,
     local_queue_status,
+    share_status,
 )
 
 __all__ = ["QueueStatusController", "due_statuses"]
@@ -49,7 +46,6 @@ KINDS: Final = frozenset(
     for each in (AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Topology, Workload)
 )
 TERMINATING: Final = Activity(False, "Terminating", "Can't admit new workloads; clusterQueue is terminating")
-LARGEST: Final = 2**63 - 1
 
 
 class QueueStatusController:
@@ -131,7 +127,7 @@ def due_statuses(
         activity = TERMINATING if queue.metadata.deletion_timestamp else Activity(*found.activity)
         activities[queue.metadata.name] = activity.active
         nominal = {pair: quota.nominal for pair, quota in found.quotas.items()}
-        share = FairSharingStatus(weighted_share=whole(found.weighted_share)) if fair_sharing else None
+        share = share_status(found.weighted_share) if fair_sharing else None
         new = cluster_queue_status(queue, activity, counts(found), nominal, now_ns, share)
         if new is not None:
             due.append((queue, new))
@@ -153,9 +149,10 @@ def due_statuses(
         if changed is not None:
             due.append((local, changed))
     for cohort in objects.list(Cohort.KIND):
-        status = cohort_status(cohort, numbers.cohort_shares.get(cohort.metadata.name), fair_sharing)
-        if status != (cohort.status or CohortStatus()):
-            due.append((cohort, msgspec.structs.replace(cohort, status=status)))
+        cohort_share = numbers.cohort_shares.get(cohort.metadata.name)
+        shown = cohort_status(cohort, cohort_share, fair_sharing=fair_sharing)
+        if shown is not None:
+            due.append((cohort, shown))
     return due
 
 
@@ -168,19 +165,3 @@ def counts(numbers: ClusterQueueNumbers) -> QueueCounts:
         numbers.reserved_usage,
         numbers.admitted_usage,
     )
-
-
-def cohort_status(cohort: Cohort, share: float | None, fair_sharing: bool) -> CohortStatus:
-    """The status of a Cohort; as it is for one in a cycle, which has no share. Source: LC-1721."""
-    status = cohort.status or CohortStatus()
-    if not fair_sharing:
-        return msgspec.structs.replace(status, fair_sharing=None)
-    if share is None:
-        return status
-    shown = FairSharingStatus(weighted_share=whole(share))
-    return msgspec.structs.replace(status, fair_sharing=shown)
-
-
-def whole(share: float) -> int:
-    """A share as statuses show it: rounded up, the greatest for +Inf. Source: LC-1704."""
-    return LARGEST if math.isinf(share) else min(math.ceil(share), LARGEST)

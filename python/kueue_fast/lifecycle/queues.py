@@ -1,10 +1,11 @@
-"""Status of ClusterQueues and LocalQueues, and what a queue means for a Workload that waits in it.
+"""Status of ClusterQueues, LocalQueues and Cohorts, and what a queue means for a Workload that waits in it.
 
-Source: LC-506, LC-1403, LC-1702, LC-1703, LC-1711, LC-1712.
+Source: LC-506, LC-1403, LC-1702..1704, LC-1711, LC-1712, LC-1721.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -13,6 +14,8 @@ import msgspec
 from kueue_fast.api.kueue import (
     ClusterQueue,
     ClusterQueueStatus,
+    Cohort,
+    CohortStatus,
     FairSharingStatus,
     FlavorUsage,
     LocalQueue,
@@ -33,16 +36,18 @@ from kueue_fast.lifecycle.status import (
     writable_status,
 )
 from kueue_fast.model import conditions
-from kueue_fast.model.quantities import format_amount
+from kueue_fast.model.quantities import UNLIMITED, format_amount
 
 __all__ = [
     "Activity",
     "QueueCounts",
     "blocked",
     "cluster_queue_status",
+    "cohort_status",
     "local_queue_status",
     "queue_blocker",
     "quota_pairs",
+    "share_status",
     "stopped",
 ]
 
@@ -178,6 +183,27 @@ def local_queue_status(
         flavors_usage=usage(counts.admitted_usage),
     )
     return None if new == queue.status else msgspec.structs.replace(queue, status=new)
+
+
+def cohort_status(cohort: Cohort, share: float | None, *, fair_sharing: bool) -> Cohort | None:
+    """The Cohort with its present status, None when that stands there already. `share` is None in a cycle of cohorts.
+
+    Source: LC-1721.
+    """
+    status = cohort.status or CohortStatus()
+    if not fair_sharing:
+        new = msgspec.structs.replace(status, fair_sharing=None)
+    elif share is None:
+        return None
+    else:
+        new = msgspec.structs.replace(status, fair_sharing=share_status(share))
+    return None if new == status else msgspec.structs.replace(cohort, status=new)
+
+
+def share_status(share: float) -> FairSharingStatus:
+    """A weighted share as statuses show it: the next whole number, the largest for infinity. Source: LC-1704."""
+    whole = UNLIMITED if math.isinf(share) else min(math.ceil(share), UNLIMITED)
+    return FairSharingStatus(weighted_share=whole)
 
 
 def active_condition(

@@ -5,7 +5,6 @@ Upstream writes these statuses in batches of a second; nothing reads them during
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from kueue_fast.api.batch import Job
 from kueue_fast.api.kueue import (
     ClusterQueue,
     Cohort,
-    FairSharingStatus,
     LocalQueue,
     ResourceGroup,
     ResourceQuota,
@@ -152,7 +150,7 @@ def explain_waiting(
 
 
 def write_queue_statuses(run: FinishedRun, states: Mapping[str, QueueState]) -> None:
-    """Statuses of all ClusterQueues and LocalQueues. Source: LC-1701, LC-1711."""
+    """Statuses of all ClusterQueues, LocalQueues and Cohorts. Source: LC-1701, LC-1711, LC-1721."""
     cluster, recorder = run.cluster, run.recorder
     usage: dict[str, dict[str, int]] = {}
     admitted_usage: dict[str, dict[str, int]] = {}
@@ -189,7 +187,7 @@ def write_queue_statuses(run: FinishedRun, states: Mapping[str, QueueState]) -> 
             of(name, len(state.active) + len(state.parked)),
             quota,
             run.end_ns,
-            share_status(state.weighted_share) if run.fair_sharing else None,
+            queues.share_status(state.weighted_share) if run.fair_sharing else None,
         )
         if changed is not None:
             cluster.update_status(changed)
@@ -202,18 +200,18 @@ def write_queue_statuses(run: FinishedRun, states: Mapping[str, QueueState]) -> 
         changed_local = queues.local_queue_status(queue, target, active, numbers, run.end_ns)
         if changed_local is not None:
             cluster.update_status(changed_local)
+    shares = run.engine.queue_numbers().cohort_shares
+    for cohort in list(cluster.list(Cohort.KIND)):
+        share = shares.get(cohort.metadata.name)
+        changed_cohort = queues.cohort_status(cohort, share, fair_sharing=run.fair_sharing)
+        if changed_cohort is not None:
+            cluster.update_status(changed_cohort)
 
 
 def add(table: dict[str, dict[str, int]], queue: str, pair: str, amount: int) -> None:
     """Add to a nested sum."""
     amounts = table.setdefault(queue, {})
     amounts[pair] = amounts.get(pair, 0) + amount
-
-
-def share_status(share: float) -> FairSharingStatus:
-    """A weighted share as the status shows it: the next whole number, the largest for infinity. Source: LC-1704."""
-    whole = quantities.UNLIMITED if math.isinf(share) else min(math.ceil(share), quantities.UNLIMITED)
-    return FairSharingStatus(weighted_share=whole)
 
 
 def activity(queue: ClusterQueue, state: QueueState) -> Activity:
