@@ -10,6 +10,7 @@ from kueue_fast.api.core import Node, Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.jobs import pod_names
 from kueue_fast.jobs.ancestors import controller_of
+from kueue_fast.jobs.next_step import owned_workloads
 from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.roles import RoleIntegration
 from kueue_fast.lifecycle import eviction, finish, slices
@@ -18,7 +19,7 @@ from kueue_fast.model import conditions
 from kueue_fast.model.elastic import ELASTIC_JOB
 from kueue_fast.model.placements import placements
 from kueue_fast.model.quantities import quota_value, request_value
-from kueue_fast.sim.kind_ancestors import own_workloads, workloads_of
+from kueue_fast.sim.kind_ancestors import workloads_of
 from kueue_fast.sim.kind_serving import root_of
 from kueue_fast.sim.kinds import PLAYED
 from kueue_fast.sim.observer import assigned_usage, decided_usage, reclaimed_of
@@ -159,7 +160,7 @@ def check_jobs(play: Played) -> None:
         for job in play.cluster.list(kind.KIND):
             if root_of(play.cluster, job) is not job:
                 continue
-            mine = own_workloads(play.cluster, job.metadata)
+            mine = owned_workloads(play.cluster, job.metadata)
             ended = integration.finished(job) is not None
             if ended:
                 assert not holders(mine), f"{job.metadata.name} has ended"

@@ -8,18 +8,16 @@ Source: JS-041, JS-060..062, JS-130, JS-480.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.api.meta import ObjectMeta, OwnerReference
+from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.jobs import elastic, one_workload, reconciler
 from kueue_fast.jobs.actions import GroupAction
-from kueue_fast.jobs.ancestors import managed_ancestor
 from kueue_fast.jobs.children import hold_child
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
-from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.validation import is_elastic, prebuilt_name
 from kueue_fast.jobs.workload import is_managed
 
@@ -44,26 +42,25 @@ class Step(NamedTuple):
 
 
 def next_step(
-    job: Any, integration: Integration[Any], registry: Registry, objects: Objects, view: View, now_ns: int
+    job: Any,
+    integration: Integration[Any],
+    ancestor: Callable[[ObjectMeta], ObjectMeta | None],
+    objects: Objects,
+    view: View,
+    now_ns: int,
 ) -> Step:
     """The next step of a job. `now_ns` is the time in ns since 1970.
 
-    Raises InputError when a priority class does not exist, or no pod sets can be made of the job, LookupError when
-    a flavor does not exist, AncestorError when the way up to the managed job is not known: all are retried live.
+    `ancestor` gives the metadata of the topmost managed job above an object, None if there is none. Raises what it
+    raises, InputError when a priority class does not exist, or no pod sets can be made of the job, and LookupError
+    when a flavor does not exist: all are retried live.
     """
     settings = view.settings
-
-    def read(owner: OwnerReference, namespace: str) -> ObjectMeta | None:
-        found = objects.get(owner.kind, namespace, owner.name)
-        return None if found is None else found.metadata
-
-    above = (
-        managed_ancestor(job.metadata, registry, settings, read) if job.metadata.owner_references else None
-    )
+    above = ancestor(job.metadata)
     action: reconciler.Action | None
     if above is not None:
-        sliced = any(is_elastic(each, settings) for each in (job.metadata, above[1]))
-        workloads = owned_workloads(objects, above[1])
+        sliced = any(is_elastic(each, settings) for each in (job.metadata, above))
+        workloads = owned_workloads(objects, above)
         action = hold_child(job, integration, workloads, now_ns, elastic=sliced)
         return Step(() if action is None else (action,))
     if integration.skip(job, settings) or not is_managed(job.metadata, settings):

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from kueue_fast.api.batch import Job
 from kueue_fast.api.core import PriorityClass
 from kueue_fast.api.kueue import ResourceFlavor, Workload, WorkloadPriorityClass
@@ -19,6 +17,7 @@ from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.jobs import elastic, reconciler
 from kueue_fast.jobs.job import BatchJob
+from kueue_fast.jobs.next_step import next_step, owned_workloads
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.lifecycle.elastic_gates import releasing_slice
 from kueue_fast.lifecycle.events import Event
@@ -27,7 +26,7 @@ from kueue_fast.sim.check_words import CheckWords
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
-from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads
+from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.prebuilt import Prebuilt
 from kueue_fast.sim.runner import PodRunner
 
@@ -59,7 +58,6 @@ class JobController:
         self._settings = settings
         self._housekeeping = housekeeping
         self._runner = runner
-        self._record = record
         self._ancestors = ancestors
         self._workload_classes: dict[str, WorkloadPriorityClass] = {}
         self._pod_classes: dict[str, PriorityClass] = {}
@@ -68,7 +66,8 @@ class JobController:
         cluster.watch(Job.KIND, self.on_job)
         cluster.watch(Workload.KIND, self.on_workload)
         self._check_words = CheckWords(record)
-        self._prebuilt = Prebuilt(cluster, clock, self, Actions(cluster, record), self._again)
+        self._actions = Actions(cluster, record)
+        self._prebuilt = Prebuilt(cluster, settings, self._again)
 
     @property
     def settings(self) -> JobSettings:
@@ -146,50 +145,18 @@ class JobController:
         job: Job | None = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
         if job is None or self._ancestors.has_one(job.metadata):
             return
-        workloads = self._workloads_of(job)
-        action: reconciler.Action | None
-        if elastic.is_elastic_job(job, BATCH_JOB, self):
-            if self._release_pods(job, workloads):
-                return  # Its own write comes back here.
-            try:
-                action = elastic.reconcile(job, BATCH_JOB, workloads, self, self._clock.now)
-            except elastic.TooManySlicesError:
-                return  # The end of one of them brings the job back.
-        else:
-            workload, written = self._prebuilt.find(job, BATCH_JOB)
-            if written:
-                return
-            action = reconciler.reconcile(job, BATCH_JOB, workload, self, self._clock.now)
-            if action is None:
-                self._check_words.tell(job, BATCH_JOB, workload, self._clock.now)
-            later = reconciler.next_look(workload, self._settings, self._clock.now)
-            if action is None and later is not None:
-                self._housekeeping.schedule(later, self._again, (job.KIND, metadata.namespace, metadata.name))
-        match action:
-            case None:
-                return
-            case reconciler.CreateWorkload(new, created):
-                # The name of a slice is taken when one of the same generation of the Job has ended: Kueue tries again
-                # and again until the Job changes.
-                if self._cluster.get(Workload.KIND, new.metadata.namespace, new.metadata.name) is None:
-                    self._cluster.create(new)
-                    self._record(created)
-            case reconciler.UpdateJob(changed, event):
-                self._record_if(event)
-                stored = self._cluster.update(changed)
-                # Spec and status are two writes, as on a real cluster.
-                if changed.status != stored.status:
-                    current: Any = self._cluster.get(Job.KIND, metadata.namespace, metadata.name)
-                    self._cluster.update_status(msgspec.structs.replace(current, status=changed.status))
-            case reconciler.DeleteJob(gone, deleted):
-                self._cluster.delete(gone.KIND, gone.metadata.namespace, gone.metadata.name)
-                self._record(deleted)
-            case reconciler.UpdateWorkload(changed, event):
-                self._record_if(event)
-                self._cluster.update(changed)
-            case reconciler.UpdateWorkloadStatus(changed, event):
-                self._record_if(event)
-                self._cluster.update_status(changed)
+        if elastic.is_elastic_job(job, BATCH_JOB, self) and self._release_pods(job, self._workloads_of(job)):
+            return  # Its own write comes back here.
+        self._prebuilt.note(job)
+        now = self._clock.now
+        step = next_step(job, BATCH_JOB, self._ancestors.of, self._cluster, self, now)
+        if step.actions:
+            self._actions.carry_out(step.actions)
+            return
+        self._check_words.tell(job, BATCH_JOB, step.workload, now)
+        later = reconciler.next_look(step.workload, self._settings, now)
+        if later is not None:
+            self._housekeeping.schedule(later, self._again, (job.KIND, metadata.namespace, metadata.name))
 
     def _release_pods(self, job: Job, workloads: list[Workload]) -> bool:
         """As many pods of a running elastic Job go to nodes as its active slice was given; whether that is news."""
@@ -204,7 +171,7 @@ class JobController:
         return self._runner.job_pods(job, granted)
 
     def _workloads_of(self, job: Job) -> list[Workload]:
-        return own_workloads(self._cluster, job.metadata)
+        return owned_workloads(self._cluster, job.metadata)
 
     def _finalize(self, workload: Workload) -> None:
         """The job is gone: end its Workload and let it go."""
@@ -218,10 +185,6 @@ class JobController:
                 case _:
                     return
             current = self._cluster.get(Workload.KIND, workload.metadata.namespace, workload.metadata.name)
-
-    def _record_if(self, event: Event | None) -> None:
-        if event is not None:
-            self._record(event)
 
 
 def job_of(cluster: MemoryCluster, workload: Workload) -> Job | None:

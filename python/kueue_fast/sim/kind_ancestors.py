@@ -9,7 +9,7 @@ from kueue_fast.jobs.ancestors import AncestorError, managed_ancestor
 from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.settings import JobSettings
 
-__all__ = ["Ancestors", "own_workloads", "owner_lives", "workloads_of"]
+__all__ = ["Ancestors", "owner_lives", "workloads_of"]
 
 
 class Ancestors:
@@ -48,19 +48,6 @@ class Ancestors:
 def workloads_of(cluster: MemoryCluster, metadata: ObjectMeta) -> list[Workload]:
     """Workloads that name the object as an owner, in the order in which they came to."""
     return [each for each in cluster.dependents(metadata.uid or "") if each.KIND == Workload.KIND]
-
-
-def own_workloads(cluster: MemoryCluster, metadata: ObjectMeta) -> list[Workload]:
-    """Workloads that the object controls, in the order in which they came to be its own.
-
-    One that names it as a further owner belongs to another job, whose quota is not for two.
-    """
-    uid = metadata.uid
-    return [
-        each
-        for each in workloads_of(cluster, metadata)
-        if any(owner.controller and owner.uid == uid for owner in each.metadata.owner_references or ())
-    ]
 
 
 def owner_lives(cluster: MemoryCluster, metadata: ObjectMeta) -> bool:

@@ -6,21 +6,20 @@ from functools import partial
 from typing import Any, Protocol
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.api.meta import KubernetesObject, ObjectMeta
+from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.ray import RayCluster, RayJob, RayService
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.jobs import elastic, reconciler
+from kueue_fast.jobs import reconciler
 from kueue_fast.jobs.ancestors import controller_of
-from kueue_fast.jobs.children import hold_child
 from kueue_fast.jobs.integration import Integration
+from kueue_fast.jobs.next_step import next_step, owned_workloads
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.roles import Role
-from kueue_fast.jobs.validation import is_elastic
 from kueue_fast.sim.check_words import CheckWords
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.housekeeping import Housekeeping
 from kueue_fast.sim.kind_actions import Actions
-from kueue_fast.sim.kind_ancestors import Ancestors, own_workloads
+from kueue_fast.sim.kind_ancestors import Ancestors
 from kueue_fast.sim.kind_later import Later
 from kueue_fast.sim.kind_made_pods import MadePods, placed_pods
 from kueue_fast.sim.kind_runner import KindRunner
@@ -69,7 +68,7 @@ class KindController:
             cluster.watch(kind, partial(self.on_job, integration))
         cluster.watch(Workload.KIND, self.on_workload)
         self._check_words = CheckWords(actions.record)
-        self._prebuilt = Prebuilt(cluster, clock, view, actions, self._again)
+        self._prebuilt = Prebuilt(cluster, view.settings, self._again)
 
     def on_job(self, integration: PlayedKind, event: WatchEvent) -> None:
         """A job changed: play its run, then take the next step."""
@@ -121,7 +120,7 @@ class KindController:
         if integration.skip(job, self._view.settings):
             return
         self._runner.started(job, integration.roles(job))
-        workload = next(iter(own_workloads(self._cluster, job.metadata)), None)
+        workload = next(iter(owned_workloads(self._cluster, job.metadata)), None)
         if workload is not None and job.KIND not in RAY_KINDS:
             view = self._view
             self._pods.make(job, placed_pods(job.metadata.name, workload, view.flavor, view.settings))
@@ -136,40 +135,13 @@ class KindController:
         current = self._cluster.get(*key)
         if current is None:
             return
-        action: Any
-        above = self._ancestors.of(current.metadata)
-        if above is not None:
-            action = self._hold_child(current, integration, above)
-        elif elastic.is_elastic_job(current, integration, self._view):
-            action = self._next_slice_step(current, integration)
-        else:
-            workload, written = self._prebuilt.find(current, integration)
-            if written:
-                return
-            later = reconciler.next_look(workload, self._view.settings, self._clock.now)
-            if later is not None:
-                self._housekeeping.schedule(later, self._again, key)
-            action = reconciler.reconcile(current, integration, workload, self._view, self._clock.now)
-            if action is None:
-                self._check_words.tell(current, integration, workload, self._clock.now)
-        if action is not None and not self._actions.carry_out((action,)):
+        self._prebuilt.note(current)
+        now = self._clock.now
+        step = next_step(current, integration, self._ancestors.of, self._cluster, self._view, now)
+        later = reconciler.next_look(step.workload, self._view.settings, now)
+        if later is not None:
+            self._housekeeping.schedule(later, self._again, key)
+        if not step.actions:
+            self._check_words.tell(current, integration, step.workload, now)
+        elif not self._actions.carry_out(step.actions):
             self._later.ask(key)
-
-    def _hold_child(self, job: Any, integration: Integration[Any], above: ObjectMeta) -> Any:
-        sliced = any(is_elastic(each, self._view.settings) for each in (job.metadata, above))
-        workloads = own_workloads(self._cluster, above)
-        return hold_child(job, integration, workloads, self._clock.now, elastic=sliced)
-
-    def _next_slice_step(self, job: Any, integration: Integration[Any]) -> Any:
-        workloads = own_workloads(self._cluster, job.metadata)
-        try:
-            action = elastic.reconcile(job, integration, workloads, self._view, self._clock.now)
-        except elastic.TooManySlicesError:
-            return None  # The end of one of them brings the job back.
-        if isinstance(action, reconciler.CreateWorkload):
-            # The name of a slice is taken when one of the same generation of the job has ended: Kueue tries again and
-            # again until the job changes.
-            metadata = action.workload.metadata
-            if self._cluster.get(Workload.KIND, metadata.namespace, metadata.name) is not None:
-                return None
-        return action
