@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -42,6 +43,9 @@ def equivalent(
     status = workload.status
     admitted = status is not None and conditions.is_true(status.conditions, conditions.ADMITTED)
     own = workload.spec.pod_sets or []
+    if admitted and not _in_part(own, view):
+        # An admission adds to other parts of a pod than those that are compared then.
+        return same_pod_sets(pod_sets, own, tolerations=False)
     running = running_pod_sets(workload, view)
     if running is None:
         return same_pod_sets(pod_sets, own, tolerations=not admitted)
@@ -62,9 +66,7 @@ def running_pod_sets(workload: Workload, view: View) -> list[PodSet] | None:
         infos = {each.name: each for each in pod_set_info.from_status(workload, view.flavor, view.settings)}
         merged = []
         own = workload.spec.pod_sets or ()
-        partial = view.settings.partial_admission and any(
-            each.min_count is not None and each.min_count < each.count for each in own
-        )
+        partial = _in_part(own, view)
         for pod_set in own:
             info = infos[pod_set.name]
             template = pod_set_info.merge_template(pod_set.template, info)
@@ -73,6 +75,13 @@ def running_pod_sets(workload: Workload, view: View) -> list[PodSet] | None:
     except (StartError, LookupError):
         return None
     return merged
+
+
+def _in_part(pod_sets: Iterable[PodSet], view: View) -> bool:
+    """Whether an admission may have given fewer pods than the counts of the pod sets."""
+    return view.settings.partial_admission and any(
+        each.min_count is not None and each.min_count < each.count for each in pod_sets
+    )
 
 
 def same_pod_sets(mine: Sequence[PodSet], theirs: Sequence[PodSet], *, tolerations: bool) -> bool:
@@ -89,11 +98,17 @@ def same_pod_sets(mine: Sequence[PodSet], theirs: Sequence[PodSet], *, toleratio
 
 
 def _same_pods(one: PodSet, other: PodSet, *, tolerations: bool) -> bool:
-    if bytes(one.template.spec) == bytes(other.template.spec):
-        return True
+    mine, theirs = bytes(one.template.spec), bytes(other.template.spec)
+    return mine == theirs or _compared(mine, tolerations) == _compared(theirs, tolerations)
+
+
+# A job is looked at again and again, with the same templates.
+@lru_cache(maxsize=4096)
+def _compared(spec: bytes, tolerations: bool) -> list[Any]:
+    """Of a pod's spec, what is compared."""
+    found = decode(msgspec.Raw(spec))
     parts = ("containers", "initContainers", *(("tolerations",) if tolerations else ()))
-    mine, theirs = decode(one.template.spec), decode(other.template.spec)
-    return all(_canonical(mine.get(part)) == _canonical(theirs.get(part)) for part in parts)
+    return [_canonical(found.get(part)) for part in parts]
 
 
 def _canonical(value: Any) -> Any:
