@@ -251,7 +251,7 @@ STEPS: dict[str, tuple[Workload, View, Want]] = {
     "switched on after Kueue switched it off": (
         workload(condition("Requeued", "False", "DeactivatedDueToAdmissionCheck")),
         VIEW,
-        NOTHING,
+        Want({"Requeued": ("True", "Reactivated", "The workload was reactivated")}),
     ),
     "the LocalQueue runs again": (
         workload(condition("Requeued", "False", "LocalQueueStopped")),

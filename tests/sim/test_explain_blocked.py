@@ -10,7 +10,7 @@ from tests.sim.world import cluster_queue, flavor, local_queue, one_queue, workl
 BY_HOLD = {
     "type": "Requeued",
     "status": "False",
-    "reason": "DeactivatedDueToAdmissionCheck",
+    "reason": "FlavorMigration",
     "message": "",
 }
 

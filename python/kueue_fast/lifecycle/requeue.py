@@ -33,6 +33,8 @@ JITTER: Final = 0.0001
 
 BY_PODS_READY_TIMEOUT: Final = "PodsReadyTimeout"
 BY_ADMISSION_CHECK: Final = "AdmissionCheck"
+# By a user, and with what for by Kueue: `DeactivatedDueTo...`.
+DEACTIVATED: Final = "Deactivated"
 RETRY: Final = "Retry"
 
 
@@ -93,13 +95,15 @@ def check_delay(workload: Workload, now_ns: int) -> int | None:
 def after_backoff(workload: Workload, now_ns: int) -> Workload | None:
     """An active Workload that was kept out of its queue, and need not be any more; None while it must, or was not.
 
+    One that Kueue itself had switched off comes back like any other: upstream strands it (LC-908, docs/parity.md).
+
     Source: LC-907.
     """
     known = workload.status.conditions if workload.status is not None else None
     found = conditions.find(known, conditions.REQUEUED)
     if found is None or found.status == TRUE:
         return None
-    if found.reason == "Deactivated":
+    if found.reason.startswith(DEACTIVATED):
         return requeued(workload, "Reactivated", "The workload was reactivated", now_ns)
     if found.reason not in (BY_PODS_READY_TIMEOUT, BY_ADMISSION_CHECK):
         return None
