@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from tests.controlplane.kueue_manager import KueueManager
     from tests.controlplane.plane import ControlPlane
     from tests.controlplane.world import World
 
@@ -45,8 +46,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = inspect.signature(pyfuncitem.obj).parameters
     arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in names}
 
+    marker = pyfuncitem.get_closest_marker("takes")
+    seconds = marker.args[0] if marker is not None else COROUTINE_SECONDS
+
     async def bounded() -> None:
-        async with asyncio.timeout(COROUTINE_SECONDS):
+        async with asyncio.timeout(seconds):
             await pyfuncitem.obj(**arguments)
 
     asyncio.run(bounded())
@@ -89,6 +93,27 @@ def plane_with_lws(plane_with_pods: ControlPlane) -> ControlPlane:
     """The same as `plane_with_pods`, with the kind LeaderWorkerSet; its operator is played by the test."""
     plane_with_pods.install_operator_crds("lws")
     return plane_with_pods
+
+
+@pytest.fixture(scope="session")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KueueManager]:
+    """Kueue's own manager, on a plane of its own, since its webhooks would disturb the tests of the other."""
+    from tests.controlplane.kueue_manager import up_kueue
+    from tests.controlplane.plane import ControlPlane
+
+    plane = ControlPlane(tmp_path_factory.mktemp("upstream"))
+    try:
+        plane.up()
+        plane.up_pods()
+        yield up_kueue(plane)
+    finally:
+        plane.down()
+
+
+@pytest.fixture(scope="session")
+def plane_with_kueue(upstream: KueueManager) -> ControlPlane:
+    """The plane where Kueue's own manager runs."""
+    return upstream.plane
 
 
 @pytest.fixture

@@ -40,13 +40,13 @@ class Client:
         self, method: str, path: str, body: Any = None, content_type: str = "application/json", **query: str
     ) -> Any:
         """The decoded answer: JSON, else text. Raises RequestError, OSError."""
-        connection = http.client.HTTPSConnection(self._address, context=self._tls, timeout=30)
+        connection = self.open(30)
         try:
             connection.request(
                 method,
                 path + ("?" + urlencode(query) if query else ""),
                 None if body is None else json.dumps(body),
-                {"Authorization": f"Bearer {self.token}", "Content-Type": content_type},
+                {**self.authorization, "Content-Type": content_type},
             )
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -56,6 +56,15 @@ class Client:
         if answer.status >= 400:
             raise RequestError(answer.status, found)
         return found
+
+    def open(self, timeout_s: float) -> http.client.HTTPSConnection:
+        """A connection of one's own."""
+        return http.client.HTTPSConnection(self._address, context=self._tls, timeout=timeout_s)
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that says who asks."""
+        return {"Authorization": f"Bearer {self.token}"}
 
     def ready(self) -> bool:
         """Whether the apiserver says so."""

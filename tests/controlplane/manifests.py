@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.controlplane.build import manifests
+from tests.controlplane.kustomize import documents
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 KUEUE_CRDS = Path("config/components/crd/bases")
 OPERATOR_CRDS = Path("config/crd/bases")
 
@@ -34,6 +32,5 @@ def _documents(folder: Path) -> list[dict[str, Any]]:
     return [
         document
         for path in sorted(folder.glob("*.yaml"))
-        for document in yaml.load_all(path.read_text(encoding="utf-8"), LOADER)
-        if document
+        for document in documents(path.read_text(encoding="utf-8"))
     ]

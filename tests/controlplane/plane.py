@@ -2,8 +2,9 @@
 
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 from tests.controlplane import commands
@@ -75,8 +76,7 @@ class ControlPlane:
         crds = kueue_crds()
         for crd in crds:
             self.client.apply(crd)
-        for crd in crds:
-            self._wait_served(f"{crd['spec']['group']}/v1beta2", crd["spec"]["names"]["kind"])
+        self.wait_served(crds)
 
     def up_pods(self) -> None:
         """What makes Jobs, pods and nodes move: controller manager, scheduler, kwok."""
@@ -109,9 +109,7 @@ class ControlPlane:
         crds = operator_crds(component)
         for crd in crds:
             self.client.apply(crd)
-        for crd in crds:
-            served = next(each["name"] for each in crd["spec"]["versions"] if each["served"])
-            self._wait_served(f"{crd['spec']['group']}/{served}", crd["spec"]["names"]["kind"])
+        self.wait_served(crds)
 
     def up_kuberay(self) -> None:
         """KubeRay with its kinds; nobody answers for the dashboards of its clusters."""
@@ -123,6 +121,13 @@ class ControlPlane:
         self._ports["kuberay"] = health
         self._commands["kuberay"] = commands.kuberay(program("kuberay"), path, metrics, health)
         self.start("kuberay")
+
+    def wait_served(self, crds: Sequence[Mapping[str, Any]]) -> None:
+        """Return once these kinds are served, each in its storage version."""
+        for crd in crds:
+            spec = crd["spec"]
+            stored = next(each["name"] for each in spec["versions"] if each["storage"])
+            self._wait_served(f"{spec['group']}/{stored}", spec["names"]["kind"])
 
     def issue(self, name: str, common_name: str, organization: str | None = None) -> Pair:
         """A client certificate that the apiserver trusts."""

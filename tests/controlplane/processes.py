@@ -75,6 +75,10 @@ class Processes:
         entry = self._running.get(name)
         return entry is not None and _born(entry["pid"]) == entry["born"]
 
+    def pid(self, name: str) -> int:
+        """Of a program that was started."""
+        return int(self._running[name]["pid"])
+
     def wait(self, name: str, ready: Callable[[], bool], seconds: float = 90) -> None:
         """Wait until `ready` says so; OSError counts as not yet.
 

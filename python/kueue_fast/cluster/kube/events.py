@@ -1,6 +1,8 @@
 """Events of events.k8s.io/v1: equal ones are folded into a series, and when there are too many they are dropped.
 
 Events are written one at a time, so that they never crowd out the writes that matter; what waits is bounded.
+Whoever may not write that group writes the same as events of the core group: the ClusterRole of Kueue up to v0.18
+allows those alone.
 
 Source: OP-690, OP-691.
 """
@@ -17,8 +19,13 @@ import msgspec
 
 from kueue_fast.cluster.errors import AlreadyExistsError, ClusterError, NotFoundError
 from kueue_fast.cluster.kube.backoff import Backoff
-from kueue_fast.cluster.kube.errors import ServerError, TooManyRequestsError, UnreachableError
-from kueue_fast.cluster.kube.resources import EVENTS
+from kueue_fast.cluster.kube.errors import (
+    ForbiddenError,
+    ServerError,
+    TooManyRequestsError,
+    UnreachableError,
+)
+from kueue_fast.cluster.kube.resources import CORE_EVENTS, EVENTS, Resource
 from kueue_fast.cluster.kube.times import micro_time
 from kueue_fast.cluster.kube.transport import MERGE_PATCH, Connection
 
@@ -32,6 +39,12 @@ FINISH_NS: Final = 6 * 60 * SECOND
 # One that goes on is written again in between, before the API server lets the event expire.
 REFRESH_NS: Final = 30 * 60 * SECOND
 PASSING: Final = (UnreachableError, TooManyRequestsError, ServerError)
+# What the core group calls otherwise.
+CORE_NAMES: Final = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+}
 
 log = logging.getLogger("events")
 
@@ -94,6 +107,7 @@ class EventRecorder:
         self._queue: deque[_Series] = deque()
         self._queued = asyncio.Event()
         self._named_ns = 0
+        self._resource = EVENTS
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -205,6 +219,19 @@ class EventRecorder:
                 return
 
     async def _send(self, series: _Series) -> None:
+        try:
+            await self._send_as(series, self._resource)
+        except ForbiddenError as error:
+            # Or the namespace is going, and takes events under neither name.
+            other = CORE_EVENTS if self._resource is EVENTS else EVENTS
+            try:
+                await self._send_as(series, other)
+            except ForbiddenError:
+                raise error from None
+            log.info("events are written as %s from now on: %s", other.api_version, error)
+            self._resource = other
+
+    async def _send_as(self, series: _Series, resource: Resource) -> None:
         count = series.count
         if series.written_count == count:
             # It was queued twice, and the first time wrote all of it.
@@ -214,7 +241,7 @@ class EventRecorder:
             try:
                 await self._connection.request(
                     "PATCH",
-                    EVENTS.path(series.namespace, series.name),
+                    resource.path(series.namespace, series.name),
                     body=msgspec.json.encode(patch),
                     content_type=MERGE_PATCH,
                 )
@@ -223,9 +250,12 @@ class EventRecorder:
                 series.written_count = 0
         if not series.written_count:
             body = series.body if count == 1 else {**series.body, "series": _counted(series)}
+            if resource is CORE_EVENTS:
+                body = {CORE_NAMES.get(name, name): value for name, value in body.items()}
+                body["apiVersion"] = CORE_EVENTS.api_version
             try:
                 await self._connection.request(
-                    "POST", EVENTS.path(series.namespace), body=msgspec.json.encode(body)
+                    "POST", resource.path(series.namespace), body=msgspec.json.encode(body)
                 )
             except AlreadyExistsError:
                 # An attempt whose answer was lost.

@@ -20,7 +20,7 @@ from kueue_fast.api import (
 )
 from kueue_fast.api.meta import KubernetesObject
 
-__all__ = ["EVENTS", "LEASES", "RESOURCES", "Resource", "resource_of"]
+__all__ = ["CORE_EVENTS", "EVENTS", "LEASES", "RESOURCES", "Resource", "resource_of"]
 
 
 class Resource(NamedTuple):
@@ -96,6 +96,8 @@ RESOURCES: Final = {
 
 LEASES: Final = Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
 EVENTS: Final = Resource("events.k8s.io/v1", "Event", "events", namespaced=True)
+CORE_EVENTS: Final = Resource("v1", "Event", "events", namespaced=True)
+"""The same objects under their old name."""
 
 
 def resource_of(obj: KubernetesObject) -> Resource:
