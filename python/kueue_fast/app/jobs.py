@@ -12,9 +12,9 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.api.ray import RayCluster
 from kueue_fast.app.events import Events, recorder_name
-from kueue_fast.app.steps import Key, Steps
+from kueue_fast.app.steps import Steps
 from kueue_fast.app.view import LiveView
-from kueue_fast.cluster.changes import Change, WatchEvent, key_of
+from kueue_fast.cluster.changes import Change, Key, WatchEvent, key_of
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.jobs import reconciler
@@ -46,7 +46,7 @@ class JobController:
         self._registry = registry
         self._integrations = integrations
         self._now = now
-        self._steps = Steps(cluster, writer, recorder, self._recorder, self._decide)
+        self._steps = Steps(cluster, writer, recorder, self._recorder, self._decide, now)
         # Namespace and name of Workloads that are not there, to the jobs that want them.
         self._wanted: dict[tuple[str, str], set[Key]] = {}
         # What admission checks said last of a job, by its key.
@@ -124,7 +124,7 @@ class JobController:
             self._tell_checks(key, found, integration, step.workload, now)
         later = reconciler.next_look(step.workload, self._view.settings, now)
         if later is not None:
-            self._steps.ask_at(key, later, now)
+            self._steps.at(key, later)
         return step.actions
 
     def _ancestor(self, metadata: ObjectMeta) -> ObjectMeta | None:

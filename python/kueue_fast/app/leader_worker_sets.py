@@ -13,9 +13,9 @@ from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.leaderworkerset import LeaderWorkerSet
 from kueue_fast.app.events import Events, recorder_name
-from kueue_fast.app.steps import Key, Steps
+from kueue_fast.app.steps import Steps
 from kueue_fast.app.view import LiveView
-from kueue_fast.cluster.changes import Change, WatchEvent, key_of
+from kueue_fast.cluster.changes import Change, Key, WatchEvent, key_of
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.jobs.actions import GroupAction, UpdatePod
@@ -43,7 +43,7 @@ class LeaderWorkerSetController:
         self._cluster = cluster
         self._view = view
         self._now = now
-        self._steps = Steps(cluster, writer, recorder, lambda _: recorder_name(FRAMEWORK), self._decide)
+        self._steps = Steps(cluster, writer, recorder, lambda _: recorder_name(FRAMEWORK), self._decide, now)
 
     def start(self) -> None:
         """Look at every set and pod there is, and from now on at those that change."""

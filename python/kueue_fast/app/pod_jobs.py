@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.app.events import Events, recorder_name
-from kueue_fast.app.steps import Key, Steps
+from kueue_fast.app.steps import Steps
 from kueue_fast.app.view import LiveView
-from kueue_fast.cluster.changes import Change, WatchEvent
+from kueue_fast.cluster.changes import Change, Key, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.jobs import pod_names, pod_reconciler, reconciler
@@ -49,7 +49,7 @@ class PodJobController:
         self._view = view
         self._now = now
         self._implicit = implicit
-        self._steps = Steps(cluster, writer, recorder, lambda _: recorder_name("pod"), self._decide)
+        self._steps = Steps(cluster, writer, recorder, lambda _: recorder_name("pod"), self._decide, now)
         # Names of the members of each group, in the order in which they came.
         self._groups: dict[Key, dict[str, None]] = {}
         # Pods alone that name a Workload made beforehand, by its namespace and name.

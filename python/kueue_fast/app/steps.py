@@ -1,6 +1,4 @@
-"""Takes what reconcilers decide one step at a time: the next is decided when the last was written, or has failed.
-
-What was written comes back through the watches, which bring the key again.
+"""Carries out what reconcilers decide, one step at a time, and records the events of what was written.
 
 Source: OP-720, JS-164, JS-346.
 """
@@ -10,15 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.app.events import Events
-from kueue_fast.cluster.errors import AlreadyExistsError, ClusterError, ConflictError, NotFoundError
+from kueue_fast.app.looks import Looks
+from kueue_fast.cluster.changes import Key
 from kueue_fast.cluster.kube import patches, workload_status
-from kueue_fast.cluster.kube.backoff import Backoff
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Write, Writer
 from kueue_fast.errors import KueueFastError
@@ -28,13 +26,7 @@ from kueue_fast.jobs.job_writes import next_write
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.retention import without_finalizer
 
-__all__ = ["Key", "Steps"]
-
-Key: TypeAlias = tuple[str, str, str]
-"""What is looked at, such as kind, namespace and name of a job."""
-
-RETRY: Final = Backoff(0.1, 60.0)
-SECOND: Final = 1_000_000_000
+__all__ = ["Steps"]
 
 log = logging.getLogger("jobs")
 
@@ -52,57 +44,40 @@ class Steps:
         recorder: Events,
         controller: Callable[[Key], str],
         decide: Callable[[Key], Sequence[GroupAction]],
+        now: Callable[[], int],
     ) -> None:
         self._cluster = cluster
         self._writer = writer
         self._events = recorder
         self._controller = controller
         self._decide = decide
-        self._asked: set[Key] = set()
-        # Keys whose last step is being written; True: look again when that is done.
-        self._writing: dict[Key, bool] = {}
-        self._failures: dict[Key, int] = {}
-        self._stopped = False
+        self._looks = Looks(self._look, now)
 
     def stop(self) -> None:
         """Take no more steps."""
-        self._stopped = True
+        self._looks.stop()
 
     def ask(self, key: Key) -> None:
-        """Have the key looked at, once for all that is being told now."""
-        if key not in self._asked:
-            self._asked.add(key)
-            asyncio.get_running_loop().call_soon(self._look, key)
+        """Have the key looked at."""
+        self._looks.ask(key)
 
-    def ask_at(self, key: Key, time_ns: int, now_ns: int) -> None:
+    def at(self, key: Key, time_ns: int) -> None:
         """Have the key looked at when it is time."""
-        asyncio.get_running_loop().call_later(max(0, time_ns - now_ns) / SECOND, self.ask, key)
+        self._looks.at(key, time_ns)
 
     def record(self, key: Key, event: Event) -> None:
         """Record an event that comes with no write."""
         self._events.record(self._controller(key), event)
 
     def _look(self, key: Key) -> None:
-        self._asked.discard(key)
-        if self._stopped:
-            return
-        if key in self._writing:
-            self._writing[key] = True
-            return
         try:
             actions = self._decide(key)
         except (KueueFastError, LookupError) as error:
             log.warning("%s: %s", "/".join(filter(None, key)), error)
-            self._again(key)
-            return
+            return self._looks.again(key)
         futures = [future for action in actions for future in self._carry_out(key, action)]
-        if not futures:
-            self._failures.pop(key, None)
-            return
-        self._writing[key] = False
-        asyncio.gather(*futures, return_exceptions=True).add_done_callback(
-            lambda done: self._written(key, done)
-        )
+        if futures:
+            self._looks.until(key, futures)
 
     def _carry_out(self, key: Key, action: GroupAction) -> list[asyncio.Future[bytes | None]]:
         writes, event = self._writes(action)
@@ -165,34 +140,6 @@ class Steps:
 
     def _known(self, obj: KubernetesObject) -> Any | None:
         return self._cluster.get(obj.KIND, obj.metadata.namespace, obj.metadata.name)
-
-    def _written(self, key: Key, done: asyncio.Future[list[bytes | BaseException | None]]) -> None:
-        again = self._writing.pop(key)
-        errors = (
-            [] if done.cancelled() else [each for each in done.result() if isinstance(each, BaseException)]
-        )
-        for error in errors:
-            if not isinstance(error, ClusterError):
-                raise error
-        # What was looked at was old: its watch brings the key back.
-        serious = [
-            each
-            for each in errors
-            if not isinstance(each, ConflictError | AlreadyExistsError | NotFoundError)
-        ]
-        if serious:
-            self._again(key)
-            return
-        if not errors:
-            self._failures.pop(key, None)
-        if again:
-            self.ask(key)
-
-    def _again(self, key: Key) -> None:
-        if self._stopped:
-            return
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        asyncio.get_running_loop().call_later(RETRY.wait_s(failures), self.ask, key)
 
 
 def _status_writes(known: Workload | None, changed: Workload) -> list[Write | None]:
