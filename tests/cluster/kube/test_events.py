@@ -1,7 +1,12 @@
+from contextlib import asynccontextmanager
+
 import pytest
 
 from kueue_fast.cluster.kube.backoff import Backoff
+from kueue_fast.cluster.kube.credentials import Credentials
 from kueue_fast.cluster.kube.events import EventRecorder, ObjectReference
+from kueue_fast.cluster.kube.transport import Connection
+from tests.controlplane.kubeconfig import certificate_user, write_kubeconfig
 from tests.controlplane.world import running
 
 pytestmark = pytest.mark.live
@@ -186,3 +191,53 @@ async def test_too_many_are_dropped(world):
             recorder.record("kueue-admission", about(world, "w4"), "Normal", "Pending", "4")
             await recorder.flush()
     assert sorted(each["note"] for each in await events(world)) == ["0", "1", "2", "4"]
+
+
+@asynccontextmanager
+async def limited(world, group):
+    """A connection of somebody who may write events of one group only."""
+    name = f"events-{world.namespace}"
+    rules = [{"apiGroups": [group], "resources": ["events"], "verbs": ["create", "patch"]}]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": name, "namespace": world.namespace},
+        "rules": rules,
+    }
+    binding = {
+        **role,
+        "kind": "RoleBinding",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}],
+    }
+    del binding["rules"]
+    for manifest in (role, binding):
+        await world.call(world.client.apply, manifest)
+    path = world.plane.folder / f"{name}.kubeconfig"
+    user = certificate_user(world.plane.issue(name, name))
+    write_kubeconfig(path, world.plane.server, user, world.client.authority)
+    async with await Connection.open(Credentials(str(path), environment={})) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("group", ["", "events.k8s.io"])
+async def test_who_may_write_one_group_only(world, group):
+    clock = Clock()
+    async with limited(world, group) as connection:
+        recorder = EventRecorder(connection, "host", clock)
+        async with running(recorder.run()):
+            for _ in range(2):
+                recorder.record("kueue-admission", about(world, "w"), "Warning", "Pending", "no", action="A")
+                await recorder.flush()
+            elsewhere = about(world, "w")._replace(namespace="default")
+            recorder.record("kueue-admission", elsewhere, "Warning", "Pending", "refused")
+            await recorder.flush()
+            recorder.record("kueue-admission", about(world, "x"), "Normal", "Admitted", "yes")
+            await recorder.flush()
+    found = {each["regarding"]["name"]: each for each in await events(world)}
+    assert {name: each["note"] for name, each in found.items()} == {"w": "no", "x": "yes"}
+    want = ("kueue-admission", "kueue-admission-host", "A", "Pending", "2026-01-01T00:00:00.123456Z")
+    fields = ("reportingController", "reportingInstance", "action", "reason", "eventTime")
+    assert tuple(found["w"][field] for field in fields) == want
+    assert found["w"]["series"]["count"] == 2
+    assert found["w"]["regarding"]["uid"] == "u1"
