@@ -391,7 +391,7 @@ def test_what_only_reserved_its_quota_waits_again_when_a_queue_is_held(kind: str
     objects[place] = annotated(objects[place], stop_policy="2m=Hold")
     result, simulation = run(*objects, check(answers="10m=Ready"), job("a"), events=True)
     print(told(result))
-    assert [each for each in told(result) if each[1] == 'Admitted' or 'Evicted' in each[1]] == []
+    assert [each for each in told(result) if each[1] == "Admitted" or "Evicted" in each[1]] == []
     found = only(simulation).status
     assert found is not None
     assert found.admission is None

@@ -1,0 +1,70 @@
+"""What v0.19, whose decisions ours are, shows otherwise than v0.17, against whose manager the test runs; and what
+differs from run to run of the same manager.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from tests.recordings.differences import Difference
+
+__all__ = ["CHANGES", "Change", "unexplained"]
+
+
+class Change(NamedTuple):
+    """What changed, and where it shows: the name of a scenario, and a pattern of places in it.
+
+    `sometimes`: it depends on who is faster.
+    """
+
+    what: str
+    scenario: str
+    place: str
+    sometimes: bool = False
+
+
+NOT_TRIED: Final = (
+    "workloads that ask for the same as one that did not fit are parked without a try of their own"
+)
+CHANGES: Final = (
+    Change(
+        NOT_TRIED,
+        "01-batch-jobs",
+        r"^submit > Workload/team-a/job-three-#1 > status > conditions > QuotaReserved",
+    ),
+    Change(
+        NOT_TRIED, "01-batch-jobs", r"^submit > Workload/team-a/job-three-#1 > status > resourceRequests$"
+    ),
+    Change(
+        NOT_TRIED,
+        "01-batch-jobs",
+        r"events > Workload/job-three-#1 Warning Pending .* insufficient unused quota",
+    ),
+    Change(
+        "between the writes that count the last pods of a Job and that call it complete, they are reclaimable",
+        "10-tas-job",
+        r"^[a-z-]+ > Workload/team-a/job-[a-z]+-#1 > status > reclaimablePods$",
+        sometimes=True,
+    ),
+    Change(
+        "a head that lost its place to another one of the same cycle is no news",
+        "12-cohort-borrow-reclaim",
+        r"events > Workload/job-a-3-#1 Warning Pending .* no longer fits after processing another workload$",
+    ),
+)
+
+
+def unexplained(scenario: str, found: Iterable[Difference]) -> list[str]:
+    """Differences that no change between the versions makes, and changes that make none, as text."""
+    unused = [each for each in CHANGES if each.scenario == scenario and not each.sometimes]
+    left = []
+    for difference in found:
+        changes = [
+            each for each in CHANGES if each.scenario == scenario and re.search(each.place, difference.place)
+        ]
+        if not changes:
+            left.append(str(difference))
+        unused = [each for each in unused if each not in changes]
+    return [*left, *(f"makes no difference any more: {each}" for each in unused)]
