@@ -8,7 +8,7 @@ import pytest
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import AdmissionCheckState, Workload
 from kueue_fast.errors import InputError
-from kueue_fast.lifecycle.elastic_gates import may_release, pods_to_release, releasing_slice
+from kueue_fast.lifecycle.elastic_gates import may_release, next_release, pods_to_release, releasing_slice
 from kueue_fast.lifecycle.pods import has_gate
 from kueue_fast.model.elastic import ELASTIC_JOB
 from kueue_fast.model.topology_names import TOPOLOGY_GATE
@@ -151,3 +151,23 @@ def test_releasing_slice(case: str) -> None:
 def test_a_workload_that_is_not_elastic_lets_nothing_go() -> None:
     plain = make_slice("a", admitted=True, annotations={ELASTIC_JOB: "no"})
     assert not may_release(plain, slices=True)
+
+
+NEXT: dict[str, tuple[str, list[Workload], set[str], list[str]]] = {
+    "as the active slice says": ("first", [admitted_slice(1)], set(), ["a"]),
+    "not before what was written is seen": ("first", [admitted_slice(1)], {"uid-of-b"}, []),
+    "the job has begun another chain": (
+        "first",
+        [make_slice("second", pods=1, admitted=True, annotations={CHAIN: "second"})],
+        set(),
+        [],
+    ),
+    "no slice is there any more": ("first", [], set(), []),
+}
+
+
+@pytest.mark.parametrize("case", NEXT)
+def test_next_release(case: str) -> None:
+    chain, workloads, expected, want = NEXT[case]
+    got = next_release(chain, workloads, [gated("a"), gated("b")], expected, slices=True)
+    assert [pod.metadata.name for pod in got] == want

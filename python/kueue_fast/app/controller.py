@@ -18,6 +18,7 @@ from typing import Final
 
 from kueue_fast.api import batch, core, kueue
 from kueue_fast.app.decisions import DecisionWriter
+from kueue_fast.app.elastic_ungater import ElasticUngater
 from kueue_fast.app.events import Events
 from kueue_fast.app.finalizers import FinalizerController
 from kueue_fast.app.integrations import Sink, job_controllers, job_kinds, live_registry
@@ -186,6 +187,8 @@ class Controller:
                 sinks.append(
                     TopologyUngater(self.cluster, writer, time.time_ns, concurrent_admission=concurrent)
                 )
+            if self._jobs.elastic_jobs:
+                sinks.append(ElasticUngater(self.cluster, writer, time.time_ns))
             sinks += job_controllers(self.cluster, writer, events, view, self._registry, time.time_ns)
             for sink in sinks:
                 sink.start()

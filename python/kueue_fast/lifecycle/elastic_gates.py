@@ -8,7 +8,7 @@ Source: JS-510..516.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -23,7 +23,7 @@ from kueue_fast.model import conditions
 from kueue_fast.model.elastic import ELASTIC_JOB, is_elastic
 from kueue_fast.model.topology_names import POD_SET
 
-__all__ = ["may_release", "pods_to_release", "releasing_slice"]
+__all__ = ["may_release", "next_release", "pods_to_release", "releasing_slice"]
 
 # Annotations of a pod that name the capacity it was promised; they never change once they are there.
 PROVISIONING: Final = (
@@ -57,6 +57,25 @@ def releasing_slice(workloads: Iterable[Workload], *, slices: bool) -> Workload 
     """
     active = active_slice(live_slices(workloads))
     return active if active is not None and may_release(active, slices=slices) else None
+
+
+def next_release(
+    chain: str,
+    workloads: Iterable[Workload],
+    pods: Iterable[Pod],
+    expected: Collection[str] = (),
+    *,
+    slices: bool,
+) -> list[Pod]:
+    """The pods of a chain of slices that may go now, as they are to be written.
+
+    `workloads` are all Workloads of the job that owns its slices, `pods` those of the chain; `expected` are the UIDs of
+    pods that were written and not yet seen again: nothing may be decided before they are. Raises what
+    `pods_to_release` raises. Source: JS-512.
+    """
+    active = None if expected else releasing_slice(workloads, slices=slices)
+    # A job whose chain began anew lets the pods of the old one wait.
+    return [] if active is None or slice_name(active) != chain else pods_to_release(active, pods)
 
 
 def pods_to_release(workload: Workload, pods: Iterable[Pod]) -> list[Pod]:

@@ -12,7 +12,7 @@ from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
 from kueue_fast.jobs.ancestors import controller_of
-from kueue_fast.lifecycle.elastic_gates import pods_to_release, releasing_slice
+from kueue_fast.lifecycle.elastic_gates import next_release
 from kueue_fast.lifecycle.pods import has_gate, is_terminal, slice_name, slice_of_pod
 from kueue_fast.model.elastic import ELASTIC_JOB, is_elastic
 from kueue_fast.sim.clock import VirtualClock
@@ -88,9 +88,7 @@ class ElasticUngater:
         pods = self._pods.get(chain, {})
         owned = self._cluster.dependents(self._jobs.get(chain) or self._gated.get(chain, ""))
         workloads = [each for each in owned if each.KIND == Workload.KIND]
-        active = releasing_slice(workloads, slices=self._slices)
-        if active is not None and slice_name(active) == chain[1]:
-            for pod in pods_to_release(active, pods.values()):
-                self._cluster.update(pod)
+        for pod in next_release(chain[1], workloads, pods.values(), slices=self._slices):
+            self._cluster.update(pod)
         if not any(has_gate(pod, ELASTIC_JOB) for pod in self._pods.get(chain, {}).values()):
             self._gated.pop(chain, None)
