@@ -8,7 +8,10 @@ import msgspec
 import pytest
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.jobs.children import hold_child, must_be_held
+from kueue_fast.api.ray import RayCluster, RayService
+from kueue_fast.jobs.children import hold_child, must_be_held, remove_left_behind
+from kueue_fast.jobs.ray_service import RayServices
+from tests.jobs.kinds import read
 from tests.jobs.makers import BATCH, NOW, job
 
 
@@ -64,3 +67,94 @@ def test_children_are_held(case: str) -> None:
         assert action.event is not None
         assert (action.event.kind, action.event.reason) == ("Job", "Suspended")
     assert hold_child(child, BATCH, [workload("Admitted")], NOW) is None
+
+
+SPEC = """
+    headGroupSpec: {template: {spec: {containers: [{name: ray-head}]}}}
+"""
+
+
+def service(*, suspend: bool) -> RayService:
+    made: RayService = read(f"""
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {{name: s, namespace: ns, uid: u}}
+spec:
+  rayClusterConfig:
+    suspend: {str(suspend).lower()}
+{SPEC}
+""")
+    return made
+
+
+def ray_cluster(
+    *, suspend: bool = True, state: str = "suspended", owner: str = "u", deleted: bool = False
+) -> RayCluster:
+    made: RayCluster = read(f"""
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata:
+  name: s-abcde
+  namespace: ns
+  uid: c
+  ownerReferences: [{{apiVersion: ray.io/v1, kind: RayService, name: s, uid: {owner}, controller: true}}]
+spec:
+    suspend: {str(suspend).lower()}
+{SPEC}
+status: {{state: "{state}"}}
+""")
+    made.metadata.deletion_timestamp = LATER if deleted else None
+    return made
+
+
+ADMITTED = workload("QuotaReserved", "Admitted")
+LEFT: dict[str, tuple[RayService, RayCluster, list[Workload], bool]] = {
+    "made while the service was held": (service(suspend=False), ray_cluster(), [ADMITTED], True),
+    "a slice waits to take the place of the admitted one": (
+        service(suspend=False),
+        ray_cluster(),
+        [ADMITTED, workload(created=LATER)],
+        True,
+    ),
+    "the service is held": (service(suspend=True), ray_cluster(), [ADMITTED], False),
+    "the service runs, and so does the cluster": (
+        service(suspend=False),
+        ray_cluster(suspend=False, state="ready"),
+        [ADMITTED],
+        False,
+    ),
+    "it was released, and its status is old": (
+        service(suspend=False),
+        ray_cluster(suspend=False),
+        [ADMITTED],
+        False,
+    ),
+    "pods of it are still there": (service(suspend=False), ray_cluster(state="ready"), [ADMITTED], False),
+    "KubeRay has not looked at it": (service(suspend=False), ray_cluster(state=""), [ADMITTED], False),
+    "it is being deleted": (service(suspend=False), ray_cluster(deleted=True), [ADMITTED], False),
+    "it is of another service": (service(suspend=False), ray_cluster(owner="other"), [ADMITTED], False),
+    "nothing is admitted": (service(suspend=False), ray_cluster(), [workload("QuotaReserved")], False),
+    "the Workload was evicted": (
+        service(suspend=False),
+        ray_cluster(),
+        [workload("QuotaReserved", "Admitted", "Evicted")],
+        False,
+    ),
+    "the Workload ended": (service(suspend=False), ray_cluster(), [workload("Admitted", "Finished")], False),
+    "no Workload": (service(suspend=False), ray_cluster(), [], False),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_a_cluster_that_would_stay_suspended_goes(case: str) -> None:
+    parent, child, workloads, want = LEFT[case]
+    got = remove_left_behind(parent, RayServices(), workloads, [child, ADMITTED], NOW)
+    assert [each.job for each in got] == ([child] if want else [])
+    for each in got:
+        assert (each.event.kind, each.event.name, each.event.reason) == ("RayService", "s", "Deleted")
+        want_message = "Deleted RayCluster ns/s-abcde: it is suspended although the RayService is not"
+        assert each.event.message == want_message
+
+
+def test_what_other_kinds_made_stays() -> None:
+    assert remove_left_behind(job({"suspend": False}), BATCH, [ADMITTED], [ray_cluster()], NOW) == []

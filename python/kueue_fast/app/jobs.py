@@ -56,6 +56,8 @@ class JobController:
         """Look at every job there is, and from now on at those that change."""
         for kind in self._integrations:
             self._cluster.watch(kind, self._on_job)
+        if RayCluster.KIND not in self._integrations:
+            self._cluster.watch(RayCluster.KIND, self._on_ray_cluster)
         self._cluster.watch(Workload.KIND, self._on_workload)
         for kind in self._integrations:
             for job in list(self._cluster.list(kind)):
@@ -79,10 +81,14 @@ class JobController:
             return
         self._steps.ask(key_of(job))
         if job.KIND == RayCluster.KIND:
-            # The size of an elastic RayJob or RayService is that of its cluster (JS-026).
-            owner = controller_of(job.metadata)
-            if owner is not None and owner.kind in self._integrations:
-                self._steps.ask((owner.kind, job.metadata.namespace or "", owner.name))
+            self._on_ray_cluster(event)
+
+    def _on_ray_cluster(self, event: WatchEvent) -> None:
+        """The size of an elastic RayJob or RayService is that of its cluster (JS-026)."""
+        cluster: RayCluster = event.object
+        owner = controller_of(cluster.metadata)
+        if owner is not None and owner.kind in self._integrations:
+            self._steps.ask((owner.kind, cluster.metadata.namespace or "", owner.name))
 
     def _on_workload(self, event: WatchEvent) -> None:
         workload: Workload = event.object

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.job_events import job_event
-from kueue_fast.jobs.reconciler import UpdateJob
-from kueue_fast.lifecycle import finish
+from kueue_fast.jobs.reconciler import DeleteJob, UpdateJob
+from kueue_fast.lifecycle import events, eviction, finish
 from kueue_fast.model import conditions
 
-__all__ = ["hold_child", "must_be_held"]
+__all__ = ["hold_child", "must_be_held", "remove_left_behind"]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
@@ -38,6 +38,45 @@ def hold_child(
         integration.kind, job.metadata, "Suspended", "Kueue managed child job suspended", now_ns
     )
     return UpdateJob(integration.suspend(job), event)
+
+
+def remove_left_behind(
+    job: JobType,
+    integration: Integration[JobType],
+    workloads: Iterable[Workload],
+    children: Iterable[Any],
+    now_ns: int,
+) -> list[DeleteJob]:
+    """Delete children that stay held although the job runs, so that the job's own controller makes others.
+
+    `workloads` are those of the job, `children` all objects with an owner reference to it.
+    """
+    if not any(_admits(workload) for workload in workloads):
+        return []
+    namespace, name = job.metadata.namespace or "", job.metadata.name
+    return [
+        DeleteJob(
+            child,
+            events.deleted(
+                integration.kind,
+                namespace,
+                name,
+                f"Deleted {child.KIND} {namespace}/{child.metadata.name}: "
+                f"it is suspended although the {integration.kind} is not",
+                now_ns,
+            ),
+        )
+        for child in integration.left_behind(job, children)
+    ]
+
+
+def _admits(workload: Workload) -> bool:
+    known = workload.status.conditions if workload.status is not None else None
+    return (
+        conditions.is_true(known, conditions.ADMITTED)
+        and not finish.is_finished(workload)
+        and not eviction.is_evicted(workload)
+    )
 
 
 def must_be_held(workloads: Sequence[Workload], *, elastic: bool) -> bool:

@@ -8,8 +8,8 @@ Source: JS-004, JS-005, JS-446.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kueue_fast.api.kueue import PodSet, ReclaimablePod
 from kueue_fast.api.meta import KubernetesObject
@@ -69,6 +69,10 @@ class Capabilities(Generic[JobType]):
     def reclaimable_pods(self, job: JobType) -> list[ReclaimablePod] | None:
         """The kind cannot tell which pods are done with."""
         return None
+
+    def left_behind(self, job: JobType, children: Iterable[Any]) -> Sequence[KubernetesObject]:
+        """Nothing that the job's own controller made keeps a released job from running."""
+        return ()
 
 
 class Integration(Protocol[JobType]):
@@ -152,4 +156,11 @@ class Integration(Protocol[JobType]):
 
     def reclaimable_pods(self, job: JobType) -> list[ReclaimablePod] | None:
         """Pods whose quota is free again while the job runs on; None for a kind that cannot tell."""
+        ...
+
+    def left_behind(self, job: JobType, children: Iterable[Any]) -> Sequence[KubernetesObject]:
+        """What the job's own controller made while the job was held, and does not release with it.
+
+        `children` are objects with an owner reference to the job.
+        """
         ...

@@ -15,7 +15,7 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.jobs import elastic, one_workload, reconciler
 from kueue_fast.jobs.actions import GroupAction
-from kueue_fast.jobs.children import hold_child
+from kueue_fast.jobs.children import hold_child, remove_left_behind
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.validation import is_elastic, prebuilt_name
@@ -67,14 +67,18 @@ def next_step(
         return Step()
     owned = owned_workloads(objects, job.metadata)
     if elastic.is_elastic_job(job, integration, view):
-        return Step(_next_slice(job, integration, owned, objects, view, now_ns))
+        steps = _next_slice(job, integration, owned, objects, view, now_ns)
+        return Step(steps or _left_behind(job, integration, owned, objects, now_ns))
     name = prebuilt_name(job.metadata, settings)
     named = objects.get(Workload.KIND, job.metadata.namespace, name) if name else None
     found = one_workload.find(job, integration, owned, named, view, now_ns)
     if found.actions:
         return Step(found.actions)
     action = reconciler.reconcile(job, integration, found.workload, view, now_ns)
-    return Step(() if action is None else (action,), found.workload)
+    if action is not None:
+        return Step((action,), found.workload)
+    standing = () if found.workload is None else (found.workload,)
+    return Step(_left_behind(job, integration, standing, objects, now_ns), found.workload)
 
 
 def owned_workloads(objects: Objects, metadata: ObjectMeta) -> list[Workload]:
@@ -89,6 +93,12 @@ def owned_workloads(objects: Objects, metadata: ObjectMeta) -> list[Workload]:
         if each.KIND == Workload.KIND
         and any(owner.controller and owner.uid == uid for owner in each.metadata.owner_references or ())
     ]
+
+
+def _left_behind(
+    job: Any, integration: Integration[Any], workloads: Sequence[Workload], objects: Objects, now_ns: int
+) -> Sequence[GroupAction]:
+    return remove_left_behind(job, integration, workloads, objects.dependents(job.metadata.uid or ""), now_ns)
 
 
 def _next_slice(

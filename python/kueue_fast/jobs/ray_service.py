@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -36,6 +36,7 @@ __all__ = ["RayServices"]
 
 # Upstream's errors name the field so, although manifests write `rayClusterConfig`.
 CLUSTER: Final = "spec.rayClusterSpec"
+SUSPENDED: Final = "suspended"
 
 
 class RayServices(RoleIntegration[RayService]):
@@ -134,3 +135,26 @@ class RayServices(RoleIntegration[RayService]):
     def finished(self, job: RayService) -> Finished | None:
         """Never."""
         return None
+
+    def left_behind(self, job: RayService, children: Iterable[Any]) -> Sequence[RayCluster]:
+        """Its clusters that are suspended, and have no pods, while the service is not.
+
+        KubeRay makes a cluster with the service, suspended or not, and never releases one; as long as one without a
+        head is there it makes no other. So the cluster of a service that had to wait, or was evicted, has to go.
+        """
+        if self.suspended(job):
+            return ()
+        return [
+            each
+            for each in children
+            if isinstance(each, RayCluster)
+            and each.spec.suspend
+            # KubeRay says so once the pods are gone.
+            and each.status is not None
+            and each.status.state == SUSPENDED
+            and not each.metadata.deletion_timestamp
+            and any(
+                owner.controller and owner.uid == job.metadata.uid
+                for owner in each.metadata.owner_references or ()
+            )
+        ]
