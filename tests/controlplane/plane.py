@@ -11,6 +11,7 @@ from tests.controlplane import commands
 from tests.controlplane.build import program
 from tests.controlplane.certificates import Authority, Pair, write_signing_key
 from tests.controlplane.client import Client, RequestError
+from tests.controlplane.dashboards import Dashboards
 from tests.controlplane.kubeconfig import certificate_user, write_kubeconfig
 from tests.controlplane.manifests import kueue_crds, operator_crds
 from tests.controlplane.ports import HOST, free_ports, listening
@@ -33,6 +34,8 @@ class ControlPlane:
     """
 
     client: Client
+    # Those of Ray clusters, once there is KubeRay.
+    dashboards: Dashboards | None = None
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,6 +44,7 @@ class ControlPlane:
         self.kubeconfig = folder / "kubeconfig"
         self._pki = folder / "pki"
         self._commands: dict[str, list[str]] = {}
+        self._environments: dict[str, Mapping[str, str]] = {}
 
     def up(self) -> None:
         """Start etcd and kube-apiserver on free ports, with new certificates and nothing stored."""
@@ -61,7 +65,7 @@ class ControlPlane:
 
     def start(self, name: str) -> None:
         """Start a program that is not running (again), and wait until it serves."""
-        self.processes.start(name, self._commands[name])
+        self.processes.start(name, self._commands[name], self._environments.get(name))
         match name:
             case "etcd":
                 self.processes.wait(name, self._etcd_healthy)
@@ -112,7 +116,7 @@ class ControlPlane:
         self.wait_served(crds)
 
     def up_kuberay(self) -> None:
-        """KubeRay with its kinds; nobody answers for the dashboards of its clusters."""
+        """KubeRay with its kinds, and `dashboards` that answer for those of all its clusters."""
         self.install_operator_crds("kuberay")
         path = self.folder / "kuberay.kubeconfig"
         pair = self._authority.issue("kuberay", *OPERATOR)
@@ -120,6 +124,9 @@ class ControlPlane:
         metrics, health = free_ports(2)
         self._ports["kuberay"] = health
         self._commands["kuberay"] = commands.kuberay(program("kuberay"), path, metrics, health)
+        self.dashboards = Dashboards()
+        # A cluster that is to shrink loses any pods: Ray's autoscaler, which would name them, does not run.
+        self._environments["kuberay"] = {**self.dashboards.environment, "ENABLE_RANDOM_POD_DELETE": "true"}
         self.start("kuberay")
 
     def wait_served(self, crds: Sequence[Mapping[str, Any]]) -> None:
@@ -137,6 +144,9 @@ class ControlPlane:
         """End these programs, or all of them."""
         if not names:
             self.processes.stop_all()
+            if self.dashboards is not None:
+                self.dashboards.close()
+                self.dashboards = None
         for name in names:
             self.processes.stop(name)
 
