@@ -15,9 +15,11 @@ from kueue_fast.lifecycle.ungating import (
     is_observed,
     pods_to_ungate,
     reconcile_ungating,
+    whose_places,
     workload_to_look_at,
 )
 from kueue_fast.model.placements import placements
+from tests.lifecycle.slice_makers import make_slice
 from tests.placed import (
     GATE,
     HOSTNAME,
@@ -475,3 +477,23 @@ def test_how_long_a_pod_was_held() -> None:
     assert gate_seconds(workload, NOW + 2_500_000_000) == 2.5
     assert gate_seconds(workload, NOW - 1) == 0
     assert gate_seconds(placed(conditions=()), NOW) is None
+
+
+OWNER = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}]
+CHAIN: dict[str, tuple[Workload, list[Workload], str | None]] = {
+    "a Workload that has not ended": (make_slice("a", admitted=True), [], "a"),
+    "one that has ended and was followed": (
+        make_slice("a", finished=True, ownerReferences=OWNER),
+        [make_slice("a", finished=True), make_slice("b", admitted=True), make_slice("c", replaces="b")],
+        "b",
+    ),
+    "one that has ended for good": (make_slice("a", finished=True, ownerReferences=OWNER), [], None),
+    "one that has ended, without an owner": (make_slice("a", finished=True), [make_slice("b")], None),
+}
+
+
+@pytest.mark.parametrize("case", CHAIN)
+def test_whose_places_count(case: str) -> None:
+    workload, owned, want = CHAIN[case]
+    got = whose_places(workload, lambda uid: owned if uid == "u" else [])
+    assert (None if got is None else got.metadata.name) == want

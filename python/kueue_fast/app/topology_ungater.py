@@ -24,7 +24,13 @@ from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.errors import KueueFastError
 from kueue_fast.lifecycle.expectations import Expectations
 from kueue_fast.lifecycle.pods import is_terminal, slice_name, slice_of_pod
-from kueue_fast.lifecycle.ungating import BATCH_NS, is_observed, reconcile_ungating, workload_to_look_at
+from kueue_fast.lifecycle.ungating import (
+    BATCH_NS,
+    is_observed,
+    reconcile_ungating,
+    whose_places,
+    workload_to_look_at,
+)
 from kueue_fast.model.placements import is_placed, placements
 
 __all__ = ["TopologyUngater"]
@@ -77,7 +83,7 @@ class TopologyUngater:
         if not pods:
             del self._pods[chain]
         if is_observed(pod, deleted=gone):
-            self._expected.observed(found, pod.metadata.uid or "")
+            self._expected.observed("/".join(chain), pod.metadata.uid or "")
         if key not in self._batches:
             self._batches.add(key)
             self._looks.at(key, self._now() + BATCH_NS)
@@ -91,12 +97,17 @@ class TopologyUngater:
         elif is_placed(workload) and (key[1], slice_name(workload)) in self._pods:
             self._looks.ask(key)
 
+    def _owned(self, uid: str) -> list[Workload]:
+        return [each for each in self._cluster.dependents(uid) if each.KIND == Workload.KIND]
+
     def _look(self, key: Key) -> None:
         self._batches.discard(key)
-        workload: Workload | None = self._cluster.get(*key)
+        named: Workload | None = self._cluster.get(*key)
+        workload = None if named is None else whose_places(named, self._owned)
         if workload is None or not is_placed(workload):
             return
-        id_ = f"{key[1]}/{key[2]}"
+        # A look at any slice of a chain expects what all of its pods tell.
+        id_ = f"{key[1]}/{slice_name(workload)}"
         try:
             pods = reconcile_ungating(
                 workload,
@@ -115,15 +126,15 @@ class TopologyUngater:
             if write is None:
                 self._expected.observed(id_, pod.metadata.uid or "")
                 continue
-            self._writer.submit(write).add_done_callback(partial(self._written, key, pod))
+            self._writer.submit(write).add_done_callback(partial(self._written, key, id_, pod))
 
-    def _written(self, key: Key, pod: Pod, done: asyncio.Future[bytes | None]) -> None:
+    def _written(self, key: Key, id_: str, pod: Pod, done: asyncio.Future[bytes | None]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is None:
             return
         if not isinstance(error, ClusterError):
             raise error
         # No event will tell of it.
-        self._expected.observed(f"{key[1]}/{key[2]}", pod.metadata.uid or "")
+        self._expected.observed(id_, pod.metadata.uid or "")
         if not isinstance(error, NotFoundError):
             self._looks.again(key)

@@ -5,7 +5,7 @@ Source: TP-1802..1811.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.topology_assignment import TopologyAssignment
+from kueue_fast.lifecycle import finish
 from kueue_fast.lifecycle.pod_ranks import pod_set_counts, pods_by_rank, rank_ranges, shifted
 from kueue_fast.lifecycle.pods import (
     has_gate,
@@ -21,6 +22,7 @@ from kueue_fast.lifecycle.pods import (
     slice_of_pod,
     workload_of_pod,
 )
+from kueue_fast.lifecycle.slices import active_slice, live_slices
 from kueue_fast.lifecycle.status import TRUE
 from kueue_fast.model import conditions, times
 from kueue_fast.model.other_pods import is_topology_pod
@@ -35,6 +37,7 @@ __all__ = [
     "is_variant",
     "pods_to_ungate",
     "reconcile_ungating",
+    "whose_places",
     "workload_to_look_at",
 ]
 
@@ -113,6 +116,18 @@ def pods_to_ungate(workload: Workload, placed: Placements, pods: Iterable[Pod]) 
             if _node(placement.levels, values) not in unhealthy
         ]
     return found
+
+
+def whose_places(workload: Workload, owned: Callable[[str], Iterable[Workload]]) -> Workload | None:
+    """The Workload whose places its pods get: itself, or, once it has ended, the slice that holds the quota.
+
+    Pods of an elastic job name the slice that it was started with, also those that are made later. `owned` gives the
+    Workloads of an owner by its uid. Source: TP-1802, JS-513.
+    """
+    if not finish.is_finished(workload):
+        return workload
+    owner = next((each for each in workload.metadata.owner_references or () if each.controller), None)
+    return None if owner is None else active_slice(live_slices(owned(owner.uid)))
 
 
 def is_variant(workload: Workload) -> bool:

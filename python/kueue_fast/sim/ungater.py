@@ -11,10 +11,8 @@ from typing import Any
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.lifecycle import finish
 from kueue_fast.lifecycle.pods import has_gate, is_terminal, slice_name, slice_of_pod
-from kueue_fast.lifecycle.slices import active_slice, live_slices
-from kueue_fast.lifecycle.ungating import BATCH_NS, reconcile_ungating, workload_to_look_at
+from kueue_fast.lifecycle.ungating import BATCH_NS, reconcile_ungating, whose_places, workload_to_look_at
 from kueue_fast.model.placements import Placements
 from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.placement_index import PlacementIndex
@@ -89,8 +87,8 @@ class Ungater:
         key, chain, _ = due
         namespace, _, name = key.partition("/")
         workload: Workload | None = self._cluster.get(Workload.KIND, namespace, name)
-        if workload is not None and finish.is_finished(workload):
-            workload = self._successor(workload)
+        if workload is not None:
+            workload = whose_places(workload, self._owned)
         if workload is None:
             return
         placed = self._placements.of(workload)
@@ -98,13 +96,8 @@ class Ungater:
             self._begun.add(chain)
             self._cluster.update(pod)
 
-    def _successor(self, workload: Workload) -> Workload | None:
-        """The slice that holds the quota now: pods of an elastic Job name the slice that it was started with."""
-        owner = next((each for each in workload.metadata.owner_references or () if each.controller), None)
-        if owner is None:
-            return None
-        owned = [each for each in self._cluster.dependents(owner.uid) if each.KIND == Workload.KIND]
-        return active_slice(live_slices(owned))
+    def _owned(self, uid: str) -> list[Workload]:
+        return [each for each in self._cluster.dependents(uid) if each.KIND == Workload.KIND]
 
 
 def _key(workload: Workload) -> str:
