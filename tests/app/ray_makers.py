@@ -120,7 +120,11 @@ async def until_pods(world, running, gated=0, waiting=0):
 async def slices(world, name):
     """Workloads of a job: pods by pod set, and what became of it; in the order of these."""
     found = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
-    own = [each for each in found if each["metadata"]["ownerReferences"][0]["name"] == name]
+    own = [
+        each
+        for each in found
+        if any(owner["name"] == name for owner in each["metadata"].get("ownerReferences", []))
+    ]
     return sorted((tuple(each["count"] for each in one["spec"]["podSets"]), state(one)) for one in own)
 
 

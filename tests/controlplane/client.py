@@ -4,6 +4,7 @@ import http.client
 import json
 import ssl
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -119,9 +120,9 @@ class Client:
         path = self.path_of(manifest) + (f"/{subresource}" if subresource else "")
         return self.request("PATCH", path, change, MERGE)
 
-    def patch(self, manifest: dict[str, Any], operations: list[dict[str, Any]]) -> Any:
+    def patch(self, manifest: dict[str, Any], operations: Sequence[dict[str, Any]]) -> Any:
         """A JSON patch: of a list it changes what it names alone."""
-        return self.request("PATCH", self.path_of(manifest), operations, "application/json-patch+json")
+        return self.request("PATCH", self.path_of(manifest), [*operations], "application/json-patch+json")
 
     def delete(self, manifest: dict[str, Any]) -> Any:
         return self.request("DELETE", self.path_of(manifest))
