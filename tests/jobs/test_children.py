@@ -9,9 +9,10 @@ import pytest
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.ray import RayCluster, RayService
-from kueue_fast.jobs.children import hold_child, must_be_held, remove_left_behind
+from kueue_fast.jobs.children import bring_children_along, hold_child, must_be_held
 from kueue_fast.jobs.ray_service import RayServices
-from tests.jobs.kinds import read
+from kueue_fast.jobs.reconciler import DeleteJob, UpdateJob
+from tests.jobs.kinds import changed, read
 from tests.jobs.makers import BATCH, NOW, job
 
 
@@ -148,13 +149,81 @@ LEFT: dict[str, tuple[RayService, RayCluster, list[Workload], bool]] = {
 @pytest.mark.parametrize("case", LEFT)
 def test_a_cluster_that_would_stay_suspended_goes(case: str) -> None:
     parent, child, workloads, want = LEFT[case]
-    got = remove_left_behind(parent, RayServices(), workloads, [child, ADMITTED], NOW)
+    got = bring_children_along(parent, RayServices(), workloads, [child, ADMITTED], NOW)
     assert [each.job for each in got] == ([child] if want else [])
     for each in got:
+        assert isinstance(each, DeleteJob)
         assert (each.event.kind, each.event.name, each.event.reason) == ("RayService", "s", "Deleted")
         want_message = "Deleted RayCluster ns/s-abcde: it is suspended although the RayService is not"
         assert each.event.message == want_message
 
 
+RUNS_ON: dict[str, tuple[RayService, RayCluster, list[Workload], bool]] = {
+    "the Workload was evicted": (
+        service(suspend=True),
+        ray_cluster(suspend=False, state="ready"),
+        [workload("QuotaReserved", "Admitted", "Evicted")],
+        True,
+    ),
+    "it waits": (service(suspend=True), ray_cluster(suspend=False, state="ready"), [workload()], True),
+    "the service is about to be stopped": (
+        service(suspend=False),
+        ray_cluster(suspend=False, state="ready"),
+        [workload("QuotaReserved", "Admitted", "Evicted")],
+        False,
+    ),
+    "that the service was released has not been seen": (
+        service(suspend=True),
+        ray_cluster(suspend=False, state=""),
+        [ADMITTED],
+        False,
+    ),
+    "it is held": (service(suspend=True), ray_cluster(), [workload()], False),
+    "it is of another service": (
+        service(suspend=True),
+        ray_cluster(suspend=False, owner="other"),
+        [workload()],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RUNS_ON)
+def test_a_cluster_that_would_run_on_is_held(case: str) -> None:
+    parent, child, workloads, want = RUNS_ON[case]
+    got = bring_children_along(parent, RayServices(), workloads, [child, ADMITTED], NOW)
+    assert len(got) == want
+    for each in got:
+        assert isinstance(each, UpdateJob)
+        assert isinstance(each.job, RayCluster)
+        assert each.job.spec.suspend
+        assert each.event is not None
+        assert (each.event.kind, each.event.name, each.event.reason) == ("RayCluster", "s-abcde", "Suspended")
+
+
+HOLDS: dict[str, tuple[bool, bool, RayCluster | None, RayCluster | None, bool]] = {
+    "it serves": (False, True, None, None, True),
+    "it does not serve yet": (False, False, ray_cluster(suspend=False), None, False),
+    "it is held, and its cluster runs": (True, True, ray_cluster(state="ready"), None, True),
+    "it is held, and the cluster to come runs": (True, True, None, ray_cluster(state="ready"), True),
+    "it is held, and its clusters have stopped": (True, True, ray_cluster(), ray_cluster(), False),
+    "it is held, and its clusters are gone": (True, True, None, None, False),
+}
+
+
+@pytest.mark.parametrize("case", HOLDS)
+def test_when_a_service_runs(case: str) -> None:
+    suspend, ready, active, pending, want = HOLDS[case]
+    made = service(suspend=suspend)
+    status = {
+        "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        "activeServiceStatus": {"rayClusterName": "active"},
+        "pendingServiceStatus": {"rayClusterName": "pending"},
+    }
+    made = changed(made, "status", status)
+    known = {"active": active, "pending": pending}
+    assert RayServices(lambda namespace, name: known[name]).active(made) is want
+
+
 def test_what_other_kinds_made_stays() -> None:
-    assert remove_left_behind(job({"suspend": False}), BATCH, [ADMITTED], [ray_cluster()], NOW) == []
+    assert bring_children_along(job({"suspend": False}), BATCH, [ADMITTED], [ray_cluster()], NOW) == []

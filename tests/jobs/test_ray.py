@@ -339,10 +339,10 @@ STATES: dict[str, tuple[str, dict[str, Any] | None, tuple[bool, bool, Any]]] = {
         (True, False, ("", False)),
     ),
     "a new service": ("RayService", None, (False, False, None)),
-    "a ready service": (
+    "a held service that is called ready and has no clusters": (
         "RayService",
         {"conditions": [{"type": "Ready", "status": "True"}]},
-        (True, True, None),
+        (False, True, None),
     ),
     "a service that is not ready": (
         "RayService",

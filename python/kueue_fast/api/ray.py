@@ -97,6 +97,8 @@ class ActiveServiceStatus(Wire, kw_only=True):
 class RayServiceStatuses(Wire, kw_only=True):
     conditions: list[Condition] | None = None
     active_service_status: ActiveServiceStatus | None = None
+    # The cluster that is to take the active one's place, or the first one until it serves.
+    pending_service_status: ActiveServiceStatus | None = None
 
 
 class RayService(KubernetesObject, kw_only=True):

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.api.meta import KubernetesObject
+from kueue_fast.api.meta import KubernetesObject, ObjectMeta
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.job_events import job_event
 from kueue_fast.jobs.reconciler import DeleteJob, UpdateJob
 from kueue_fast.lifecycle import events, eviction, finish
+from kueue_fast.lifecycle.events import Event
 from kueue_fast.model import conditions
 
-__all__ = ["hold_child", "must_be_held", "remove_left_behind"]
+__all__ = ["bring_children_along", "hold_child", "must_be_held"]
 
 JobType = TypeVar("JobType", bound=KubernetesObject)
 
@@ -34,40 +35,41 @@ def hold_child(
         return None
     if not must_be_held(workloads, elastic=elastic):
         return None
-    event = job_event(
-        integration.kind, job.metadata, "Suspended", "Kueue managed child job suspended", now_ns
-    )
-    return UpdateJob(integration.suspend(job), event)
+    return UpdateJob(integration.suspend(job), _held(integration.kind, job.metadata, now_ns))
 
 
-def remove_left_behind(
+def bring_children_along(
     job: JobType,
     integration: Integration[JobType],
     workloads: Iterable[Workload],
     children: Iterable[Any],
     now_ns: int,
-) -> list[DeleteJob]:
-    """Delete children that stay held although the job runs, so that the job's own controller makes others.
+) -> list[DeleteJob | UpdateJob[KubernetesObject]]:
+    """Hold children that run on although their job is held; delete those that stay held although it runs.
 
-    `workloads` are those of the job, `children` all objects with an owner reference to it.
+    That is for kinds whose own controller does neither: it makes others for those that are gone. `workloads` are those
+    of the job, `children` all objects with an owner reference to it.
     """
-    if not any(_admits(workload) for workload in workloads):
-        return []
-    namespace, name = job.metadata.namespace or "", job.metadata.name
+    if any(_admits(workload) for workload in workloads):
+        return [
+            DeleteJob(child, _left_behind(job, integration.kind, child, now_ns))
+            for child in integration.left_behind(job, children)
+        ]
     return [
-        DeleteJob(
-            child,
-            events.deleted(
-                integration.kind,
-                namespace,
-                name,
-                f"Deleted {child.KIND} {namespace}/{child.metadata.name}: "
-                f"it is suspended although the {integration.kind} is not",
-                now_ns,
-            ),
-        )
-        for child in integration.left_behind(job, children)
+        UpdateJob(child, _held(child.KIND, child.metadata, now_ns))
+        for child in integration.stopped_children(job, children)
     ]
+
+
+def _left_behind(job: KubernetesObject, kind: str, child: KubernetesObject, now_ns: int) -> Event:
+    namespace, name = job.metadata.namespace or "", job.metadata.name
+    what = f"{child.KIND} {namespace}/{child.metadata.name}"
+    message = f"Deleted {what}: it is suspended although the {kind} is not"
+    return events.deleted(kind, namespace, name, message, now_ns)
+
+
+def _held(kind: str, metadata: ObjectMeta, now_ns: int) -> Event:
+    return job_event(kind, metadata, "Suspended", "Kueue managed child job suspended", now_ns)
 
 
 def _admits(workload: Workload) -> bool:

@@ -74,6 +74,10 @@ class Capabilities(Generic[JobType]):
         """Nothing that the job's own controller made keeps a released job from running."""
         return ()
 
+    def stopped_children(self, job: JobType, children: Iterable[Any]) -> Sequence[KubernetesObject]:
+        """The job's own controller stops what it made."""
+        return ()
+
 
 class Integration(Protocol[JobType]):
     """One kind of job."""
@@ -163,4 +167,8 @@ class Integration(Protocol[JobType]):
 
         `children` are objects with an owner reference to the job.
         """
+        ...
+
+    def stopped_children(self, job: JobType, children: Iterable[Any]) -> Sequence[KubernetesObject]:
+        """What the job's own controller lets run on although the job is held: held, as it is to be written."""
         ...

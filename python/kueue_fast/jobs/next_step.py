@@ -15,7 +15,7 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import ObjectMeta
 from kueue_fast.jobs import elastic, one_workload, reconciler
 from kueue_fast.jobs.actions import GroupAction
-from kueue_fast.jobs.children import hold_child, remove_left_behind
+from kueue_fast.jobs.children import bring_children_along, hold_child
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.reconciler import View
 from kueue_fast.jobs.validation import is_elastic, prebuilt_name
@@ -68,7 +68,7 @@ def next_step(
     owned = owned_workloads(objects, job.metadata)
     if elastic.is_elastic_job(job, integration, view):
         steps = _next_slice(job, integration, owned, objects, view, now_ns)
-        return Step(steps or _left_behind(job, integration, owned, objects, now_ns))
+        return Step(steps or _children_steps(job, integration, owned, objects, now_ns))
     name = prebuilt_name(job.metadata, settings)
     named = objects.get(Workload.KIND, job.metadata.namespace, name) if name else None
     found = one_workload.find(job, integration, owned, named, view, now_ns)
@@ -78,7 +78,7 @@ def next_step(
     if action is not None:
         return Step((action,), found.workload)
     standing = () if found.workload is None else (found.workload,)
-    return Step(_left_behind(job, integration, standing, objects, now_ns), found.workload)
+    return Step(_children_steps(job, integration, standing, objects, now_ns), found.workload)
 
 
 def owned_workloads(objects: Objects, metadata: ObjectMeta) -> list[Workload]:
@@ -95,10 +95,12 @@ def owned_workloads(objects: Objects, metadata: ObjectMeta) -> list[Workload]:
     ]
 
 
-def _left_behind(
+def _children_steps(
     job: Any, integration: Integration[Any], workloads: Sequence[Workload], objects: Objects, now_ns: int
 ) -> Sequence[GroupAction]:
-    return remove_left_behind(job, integration, workloads, objects.dependents(job.metadata.uid or ""), now_ns)
+    return bring_children_along(
+        job, integration, workloads, objects.dependents(job.metadata.uid or ""), now_ns
+    )
 
 
 def _next_slice(

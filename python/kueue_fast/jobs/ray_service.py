@@ -9,7 +9,7 @@ import msgspec
 
 from kueue_fast.api.core import PodTemplateSpec
 from kueue_fast.api.kueue import PodSet
-from kueue_fast.api.ray import RayCluster, RayService
+from kueue_fast.api.ray import ActiveServiceStatus, RayCluster, RayService
 from kueue_fast.jobs.integration import Finished
 from kueue_fast.jobs.ray_clusters import (
     ClusterReader,
@@ -62,8 +62,13 @@ class RayServices(RoleIntegration[RayService]):
         return slice_annotations(pod_sets, self._active(job))
 
     def _active(self, job: RayService) -> RayCluster | None:
-        active = job.status.active_service_status if job.status is not None else None
-        name = active.ray_cluster_name if active is not None else None
+        return self._named(job, job.status.active_service_status if job.status is not None else None)
+
+    def _pending(self, job: RayService) -> RayCluster | None:
+        return self._named(job, job.status.pending_service_status if job.status is not None else None)
+
+    def _named(self, job: RayService, status: ActiveServiceStatus | None) -> RayCluster | None:
+        name = status.ray_cluster_name if status is not None else None
         return self._clusters(job.metadata.namespace or "", name) if name else None
 
     def slice_mark(self, job: RayService) -> str:
@@ -124,13 +129,19 @@ class RayServices(RoleIntegration[RayService]):
         return bool(job.spec.ray_cluster_config.suspend)
 
     def active(self, job: RayService) -> bool:
-        """A service counts as running once it is ready."""
-        known = job.status.conditions if job.status is not None else None
-        return conditions.is_true(known, "Ready")
+        """A service counts as running once it is ready, until it is held and its clusters have no pods.
+
+        KubeRay goes on calling it ready then: it looks for a head first, finds none, and leaves the status as it is.
+        """
+        if not self.pods_ready(job) or not self.suspended(job):
+            return self.pods_ready(job)
+        clusters = (self._active(job), self._pending(job))
+        return any(each is not None and not has_stopped(each) for each in clusters)
 
     def pods_ready(self, job: RayService) -> bool:
         """The condition says it."""
-        return self.active(job)
+        known = job.status.conditions if job.status is not None else None
+        return conditions.is_true(known, "Ready")
 
     def finished(self, job: RayService) -> Finished | None:
         """Never."""
@@ -144,17 +155,36 @@ class RayServices(RoleIntegration[RayService]):
         """
         if self.suspended(job):
             return ()
+        return [each for each in own_clusters(job, children) if each.spec.suspend and has_stopped(each)]
+
+    def stopped_children(self, job: RayService, children: Iterable[Any]) -> Sequence[RayCluster]:
+        """Its clusters that run, suspended. KubeRay takes the suspension for a new version of the cluster.
+
+        It makes that one beside the one that serves, and lets the latter serve until the new one does.
+        """
+        if not self.suspended(job):
+            return ()
         return [
-            each
-            for each in children
-            if isinstance(each, RayCluster)
-            and each.spec.suspend
-            # KubeRay says so once the pods are gone.
-            and each.status is not None
-            and each.status.state == SUSPENDED
-            and not each.metadata.deletion_timestamp
-            and any(
-                owner.controller and owner.uid == job.metadata.uid
-                for owner in each.metadata.owner_references or ()
-            )
+            msgspec.structs.replace(each, spec=msgspec.structs.replace(each.spec, suspend=True))
+            for each in own_clusters(job, children)
+            if not each.spec.suspend
         ]
+
+
+def own_clusters(job: RayService, children: Iterable[Any]) -> list[RayCluster]:
+    """RayClusters among the children that the service controls and that are not on their way out."""
+    return [
+        each
+        for each in children
+        if isinstance(each, RayCluster)
+        and not each.metadata.deletion_timestamp
+        and any(
+            owner.controller and owner.uid == job.metadata.uid
+            for owner in each.metadata.owner_references or ()
+        )
+    ]
+
+
+def has_stopped(cluster: RayCluster) -> bool:
+    """Whether KubeRay calls a cluster suspended, as it does once its pods are gone."""
+    return cluster.status is not None and cluster.status.state == SUSPENDED
