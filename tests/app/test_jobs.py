@@ -86,6 +86,28 @@ async def test_preempted_job_stops_and_runs_again(plane_with_pods, world):
     ]
 
 
+async def test_a_job_that_is_changed_while_it_runs_gets_another_workload_of_what_its_user_wrote(
+    plane_with_pods, world
+):
+    assert plane_with_pods is world.plane
+    await world.call(world.client.apply, node("node-a"))
+    await queues(world, "4")
+    made = job(world, "a")
+    made["spec"] |= {"parallelism": 1, "completions": 10}
+    async with controller(world):
+        await world.call(world.client.create, made)
+        await until_job(world, "a", lambda found: found.get("status", {}).get("ready") == 1)
+        [before] = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
+        await world.call(world.client.merge, made, {"spec": {"parallelism": 3}})
+        await until_job(world, "a", lambda found: found.get("status", {}).get("ready") == 3)
+        [after] = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    [old], [new] = before["spec"]["podSets"], after["spec"]["podSets"]
+    assert (old["count"], new["count"]) == (1, 3)
+    # Nothing of what the first admission had added.
+    assert new["template"] == old["template"]
+
+
 def finished(workload):
     conditions = workload.get("status", {}).get("conditions", [])
     return any(each["type"] == "Finished" and each["status"] == "True" for each in conditions)

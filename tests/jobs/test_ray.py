@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from kueue_fast.api.encode import to_manifest
 from kueue_fast.api.kueue import WorkloadStatus
 from kueue_fast.errors import InputError
 from kueue_fast.jobs import pod_set_info, reconciler
@@ -269,6 +270,24 @@ def test_workloads_are_named_and_owned(kind: str) -> None:
         True,
     )
     assert workload.spec.queue_name == "lq"
+
+
+RELEASED: dict[str, tuple[str, bool | None]] = {
+    "RayCluster": ("spec/suspend", False),
+    "RayJob": ("spec/suspend", None),
+    "RayService": ("spec/rayClusterConfig/suspend", False),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_how_a_released_job_is_written(kind: str) -> None:
+    path, want = RELEASED[kind]
+    running, _ = started(*KINDS[kind][:2])
+    at = to_manifest(running)
+    *parents, last = path.split("/")
+    for each in parents:
+        at = at[each]
+    assert at.get(last) is want
 
 
 @pytest.mark.parametrize("kind", KINDS)

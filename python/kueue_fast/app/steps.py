@@ -75,9 +75,32 @@ class Steps:
         except (KueueFastError, LookupError) as error:
             log.warning("%s: %s", "/".join(filter(None, key)), error)
             return self._looks.again(key)
-        futures = [future for action in actions for future in self._carry_out(key, action)]
+        futures: list[asyncio.Future[Any]] = []
+        for number, action in enumerate(actions):
+            written = self._carry_out(key, action)
+            futures += written
+            if written and isinstance(action, reconciler.UpdateJob):
+                futures += self._after(key, action.job, written, actions[number + 1 :])
+                break
         if futures:
             self._looks.until(key, futures)
+
+    def _after(
+        self, key: Key, job: Any, written: Sequence[asyncio.Future[Any]], actions: Sequence[GroupAction]
+    ) -> list[asyncio.Future[Any]]:
+        """Carry out the rest once the job is written: a Workload must not go before the job is restored from it.
+
+        A Job that takes more writes is brought back for them by the watch, and for the rest with the last one.
+        """
+        known = self._known(job)
+        if not actions or (isinstance(known, Job) and next_write(known, job) is not job):
+            return []
+
+        async def rest() -> None:
+            await asyncio.gather(*written)
+            await asyncio.gather(*(future for action in actions for future in self._carry_out(key, action)))
+
+        return [asyncio.ensure_future(rest())]
 
     def _carry_out(self, key: Key, action: GroupAction) -> list[asyncio.Future[bytes | None]]:
         writes, event = self._writes(action)

@@ -57,7 +57,7 @@ class AppWrappers(RoleIntegration[AppWrapper]):
         self, job: AppWrapper, templates: Sequence[PodTemplateSpec] | None, *, suspended: bool
     ) -> AppWrapper:
         """The wrapped objects are never changed."""
-        return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=suspended))
+        return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=suspended or None))
 
     def start(self, job: AppWrapper, infos: list[PodSetInfo]) -> AppWrapper:
         """The job released; what admission adds is handed to its operator. Raises StartError. Source: JS-443."""
@@ -70,7 +70,8 @@ class AppWrappers(RoleIntegration[AppWrapper]):
             msgspec.structs.replace(component, pod_set_infos=list(islice(rest, len(pod_sets))))
             for component, pod_sets in zip(job.spec.components or (), wanted, strict=True)
         ]
-        spec = msgspec.structs.replace(job.spec, suspend=False, components=components)
+        # The API leaves it out of one that is not held.
+        spec = msgspec.structs.replace(job.spec, suspend=None, components=components)
         return msgspec.structs.replace(job, spec=spec)
 
     def stop(self, job: AppWrapper, infos: list[PodSetInfo]) -> Stopped[AppWrapper]:

@@ -94,8 +94,11 @@ class RayJobs(RoleIntegration[RayJob]):
         return roles
 
     def replace(self, job: RayJob, templates: Sequence[PodTemplateSpec] | None, *, suspended: bool) -> RayJob:
-        """A submitter template that the job did not name is written once it holds more than the default."""
-        spec = msgspec.structs.replace(job.spec, suspend=suspended)
+        """A submitter template that the job did not name is written once it holds more than the default.
+
+        The API leaves `suspend` out of a job that is not held.
+        """
+        spec = msgspec.structs.replace(job.spec, suspend=suspended or None)
         if templates is not None:
             cluster = cluster_of(job)
             if spec.submission_mode == BY_JOB:
