@@ -14,6 +14,7 @@ from kueue_fast.jobs.settings import JobSettings
 from tests.jobs.makers import (
     BATCH,
     MIN,
+    NOW,
     POD,
     QUEUE,
     SYNC,
@@ -277,6 +278,22 @@ def test_a_finished_workload_loses_its_finalizer_once() -> None:
     assert action.workload.metadata.finalizers is None
     assert action.event is None
     assert step(a_job, action.workload) is None
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_the_workload_of_a_job_that_is_gone_ends_by_its_gate_and_is_let_go(gate: bool) -> None:
+    settings = JobSettings(finish_orphaned=gate)
+    workload = admitted(made_workload(job()))
+    if gate:
+        action = reconciler.finalize(workload, settings, NOW)
+        assert isinstance(action, reconciler.UpdateWorkloadStatus)
+        workload = action.workload
+        assert workload.status is not None
+        assert (workload.status.conditions or ())[-1].reason == "OwnerNotFound"
+    action = reconciler.finalize(workload, settings, NOW)
+    assert isinstance(action, reconciler.UpdateWorkload)
+    assert action.workload.metadata.finalizers is None
+    assert reconciler.finalize(action.workload, settings, NOW) is None
 
 
 def test_a_finished_job_without_workload_gets_none() -> None:

@@ -119,7 +119,7 @@ class JobController:
             owner = controller_of(found.metadata)
             if owner is None or self._cluster.by_uid(owner.uid) is not None:
                 return ()
-            action = reconciler.finalize(found, now)
+            action = reconciler.finalize(found, self._view.settings, now)
             return () if action is None else (action,)
         integration = self._integrations[key[0]]
         name = prebuilt_name(found.metadata, self._view.settings)

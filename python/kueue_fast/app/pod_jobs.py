@@ -140,7 +140,7 @@ class PodJobController:
             released = without_finalizer(found)
             return () if released is None else (reconciler.UpdateWorkload(released, None),)
         actions = [
-            reconciler.finalize(each, now)
+            reconciler.finalize(each, self._view.settings, now)
             for each in self._cluster.list(Workload.KIND, namespace)
             if (owner := controller_of(each.metadata)) is not None
             and (owner.kind, owner.name) == (Pod.KIND, name)

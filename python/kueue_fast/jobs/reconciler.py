@@ -348,9 +348,9 @@ def follow_queue(job: KubernetesObject, workload: Workload) -> Action | None:
     )
 
 
-def finalize(workload: Workload, now_ns: int) -> Action | None:
+def finalize(workload: Workload, settings: JobSettings, now_ns: int) -> Action | None:
     """The next step for a Workload whose job is gone: it ends, and then may be deleted. Source: JS-061."""
-    if not workload.metadata.deletion_timestamp:
+    if settings.finish_orphaned and not workload.metadata.deletion_timestamp:
         done = finish.finished(workload, finish.OWNER_NOT_FOUND, retention.NO_OWNER, now_ns)
         if done is not None:
             return UpdateWorkloadStatus(done, None)

@@ -177,7 +177,7 @@ class JobController:
         """The job is gone: end its Workload and let it go."""
         current: Workload | None = workload
         while current is not None:
-            match reconciler.finalize(current, self._clock.now):
+            match reconciler.finalize(current, self._settings, self._clock.now):
                 case reconciler.UpdateWorkloadStatus(changed, _):
                     self._cluster.update_status(changed)
                 case reconciler.UpdateWorkload(changed, _):
