@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import Final
 
 from kueue_fast.api import batch, core, kueue
+from kueue_fast.app.admissions import Admissions, AdmissionWriter
+from kueue_fast.app.blocked_admissions import BlockedAdmissions
 from kueue_fast.app.decisions import DecisionWriter
 from kueue_fast.app.elastic_ungater import ElasticUngater
 from kueue_fast.app.events import Events
 from kueue_fast.app.finalizers import FinalizerController
+from kueue_fast.app.freed_nodes import FreedNodes
 from kueue_fast.app.integrations import Sink, job_controllers, job_kinds, live_registry
+from kueue_fast.app.node_failures import NodeFailures
 from kueue_fast.app.observability import Observability, serving
 from kueue_fast.app.queue_statuses import QueueStatusController
 from kueue_fast.app.scheduler import SchedulerThread
@@ -41,6 +45,7 @@ from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.engine import Engine
 from kueue_fast.errors import InputError, Unsupported
 from kueue_fast.jobs.settings import JobSettings
+from kueue_fast.lifecycle.node_gates import NodeGates
 from kueue_fast.lifecycle.settings import LifecycleSettings
 from kueue_fast.model.features import FeatureGates
 
@@ -104,11 +109,7 @@ class Controller:
         self.leading = asyncio.Event()
         self.shadow: Shadow | None = None
         self.observability = Observability(settings.configuration, self._gates, self.cluster, self._role)
-        wait = settings.configuration.wait_for_pods_ready
-        if wait is not None and wait.block_admission:
-            log.warning(
-                "waitForPodsReady.blockAdmission is not acted upon yet: admissions do not wait for pods"
-            )
+        self._lifecycle = LifecycleSettings.read(settings.configuration, self._gates)
         # A configuration that the engine does not take must stop the start, not the take-over.
         self._make_engine()
 
@@ -141,6 +142,13 @@ class Controller:
         except Unsupported as error:
             raise InputError(str(error), object="Configuration") from error
 
+    def _admissions(self, statuses: StatusWriter, events: Events, scheduler: SchedulerThread) -> Admissions:
+        writer = AdmissionWriter(statuses, events, self._gates, scheduler)
+        pods_ready = self._lifecycle.pods_ready
+        if pods_ready is None or not pods_ready.block_admission:
+            return writer
+        return BlockedAdmissions(self.cluster, statuses, writer, scheduler, time.time_ns, self._lifecycle)
+
     async def _lead(self) -> None:
         """Decide and write, until cancelled or the scheduler fails."""
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -161,8 +169,9 @@ class Controller:
             scheduler.start(self.observability.lead(scheduler, self.shadow.on_cycle))
         else:
             preempted = self.observability.metrics.preempted
+            admissions = self._admissions(statuses, events, scheduler)
             decisions = DecisionWriter(
-                self.cluster, statuses, events, self._gates, scheduler.submit, preempted
+                self.cluster, statuses, events, self._gates, scheduler, admissions, preempted
             )
             scheduler.start(self.observability.lead(scheduler, decisions.on_cycle))
         feed = scheduler.feed
@@ -175,7 +184,7 @@ class Controller:
                 self.cluster,
                 writer,
                 events,
-                LifecycleSettings.read(self._settings.configuration, self._gates),
+                self._lifecycle,
                 time.time_ns,
                 topology_aware=self._gates.enabled("TopologyAwareScheduling"),
             )
@@ -184,9 +193,11 @@ class Controller:
             view = LiveView(self.cluster, self._jobs, selector)
             if self._gates.enabled("TopologyAwareScheduling"):
                 concurrent = self._gates.enabled("ConcurrentAdmission")
-                sinks.append(
-                    TopologyUngater(self.cluster, writer, time.time_ns, concurrent_admission=concurrent)
-                )
+                sinks += [
+                    TopologyUngater(self.cluster, writer, time.time_ns, concurrent_admission=concurrent),
+                    NodeFailures(self.cluster, writer, events, time.time_ns, NodeGates.read(self._gates)),
+                    FreedNodes(self.cluster, lambda: scheduler.submit(Engine.retry_all)),
+                ]
             if self._jobs.elastic_jobs:
                 sinks.append(ElasticUngater(self.cluster, writer, time.time_ns))
             sinks += job_controllers(self.cluster, writer, events, view, self._registry, time.time_ns)

@@ -1,28 +1,25 @@
 """Carries out what a cycle decided: statuses first, events once they are written.
 
-A decision that could not be written is taken back in the engine, which then looks at the workload again.
-
-Source: QC-135, QC-136, QC-140, QC-144, QP-812..814, TP-1509.
+Source: QC-140, QP-812..814, TP-1509.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kueue_fast.api.kueue import ClusterQueue, Workload
+from kueue_fast.app.admissions import Admissions
 from kueue_fast.app.events import SCHEDULER, Events
 from kueue_fast.app.queue_gauges import ancestors
-from kueue_fast.app.scheduler import CycleResult
+from kueue_fast.app.scheduler import CycleResult, SchedulerThread
 from kueue_fast.app.statuses import Build, StatusWriter
+from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
-from kueue_fast.engine import Admission, Engine
 from kueue_fast.engine.decisions import Eviction, Preemption, Requeued
 from kueue_fast.jobs import names
-from kueue_fast.lifecycle import admission, events, eviction, slices
+from kueue_fast.lifecycle import admission, events, eviction
 from kueue_fast.lifecycle.events import Event, Priority
-from kueue_fast.lifecycle.requeue import queued_since
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import conditions
 from kueue_fast.model.features import FeatureGates
@@ -33,7 +30,7 @@ log = logging.getLogger("scheduler")
 
 
 class DecisionWriter:
-    """Writes decisions. `submit` runs something in the engine's thread.
+    """Writes decisions, those for a workload by `admissions`.
 
     `preempted` hears of each victim whose eviction was written: the preemptor's ClusterQueue and the reason.
     """
@@ -44,24 +41,23 @@ class DecisionWriter:
         statuses: StatusWriter,
         recorder: Events,
         gates: FeatureGates,
-        submit: Callable[[Callable[[Engine], None]], None],
+        scheduler: SchedulerThread,
+        admissions: Admissions,
         preempted: Callable[[str, str], None] = lambda cluster_queue, reason: None,
     ) -> None:
         self._cluster = cluster
         self._statuses = statuses
         self._events = recorder
-        self._submit = submit
+        self._scheduler = scheduler
+        self._admissions = admissions
         self._preempted = preempted
         self._reasons = Reasons.read(gates)
-        self._by_hostname_prefix = gates.enabled("TASAssignmentsEncodingByHostnamePrefix")
         self._priority_boost = gates.enabled("PriorityBoost")
 
     def on_cycle(self, result: CycleResult) -> None:
         """Begin to write everything that a cycle decided."""
         cycle, now = result.cycle, result.now_ns
-        replaced = {each.replaced_by: each.workload for each in cycle.replaced}
-        for decision in (*cycle.admitted, *cycle.moved):
-            self._admit(decision, now, replaced.get(decision.workload))
+        self._admissions.take(result)
         for lost in cycle.evicted:
             self._evict(lost, now)
         queues = {requeued.workload: requeued.cluster_queue for requeued in cycle.requeued}
@@ -69,50 +65,6 @@ class DecisionWriter:
             self._preempt(preemption, queues[preemption.preemptor], now)
         for requeued, message in zip(cycle.requeued, result.messages, strict=True):
             self._explain(requeued, message, now)
-
-    def _admit(self, decision: Admission, now: int, replaced: str | None) -> None:
-        """Write an admission; once that is done, the slice `replaced` ends whose place it took (JS-496)."""
-        key = decision.workload
-        workload = self._statuses.find(key)
-        old = None if replaced is None else self._statuses.find(replaced)
-        if workload is None:
-            return self._submit(lambda engine: engine.forget(key))
-        topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
-
-        def build(current: Workload) -> Workload | None:
-            if not same_request(current, workload):
-                return None
-            placed = current if old is None else slices.with_cluster_of(current, old)
-            return admission.admitted(placed, decision, now, self._reasons, topologies=topologies)
-
-        def written() -> None:
-            if old is not None:
-                self._replace(old, workload, now)
-
-        log.info("workload %s admitted in ClusterQueue %s", key, decision.cluster_queue)
-        told = [] if eviction.is_evicted(workload) else self._told(workload, decision, now)
-        self._write(
-            workload,
-            build,
-            told,
-            failed=lambda: self._submit(lambda engine: engine.forget(key)),
-            written=written,
-        )
-
-    def _replace(self, old: Workload, new: Workload, now: int) -> None:
-        told = events.slice_replaced(
-            old.metadata.namespace or "", old.metadata.name, slices.replacement_message(new), now
-        )
-        self._write(old, lambda current: slices.replaced(current, new, now), [told])
-
-    def _told(self, workload: Workload, decision: Admission, now: int) -> list[Event]:
-        namespace, _, name = decision.workload.partition("/")
-        waited = now - queued_since(workload, now)
-        told = [events.quota_reserved(namespace, name, decision.cluster_queue, waited, now)]
-        status = workload.status
-        if not decision.checks or (status is not None and status.admission_checks):
-            told.append(events.admitted(namespace, name, decision.cluster_queue, 0, now))
-        return told
 
     def _explain(self, requeued: Requeued, message: str, now: int) -> None:
         workload = self._statuses.find(requeued.workload)
@@ -139,11 +91,21 @@ class DecisionWriter:
         if workload is None:
             return
         namespace, _, name = lost.workload.partition("/")
-        self._write(
-            workload,
-            lambda current: eviction.evicted(current, lost.reason, lost.message, now),
-            [events.evicted(namespace, name, lost.reason, lost.message, now)],
-        )
+
+        def build(current: Workload) -> Workload | None:
+            if eviction.is_evicted(current):
+                return None
+            return eviction.evicted(current, lost.reason, lost.message, now)
+
+        def failed() -> None:
+            # It waits for places again, unless another eviction was faster.
+            current = self._statuses.find(lost.workload)
+            if current is not None:
+                self._scheduler.feed(WatchEvent(Change.MODIFIED, current, None))
+
+        log.info("workload %s: %s", lost.workload, lost.message)
+        told = [events.evicted(namespace, name, lost.reason, lost.message, now)]
+        self._write(workload, build, told, failed=failed)
 
     def _preempt(self, preemption: Preemption, preemptor_queue: str, now: int) -> None:
         victim, preemptor = (
@@ -181,23 +143,16 @@ class DecisionWriter:
         self,
         workload: Workload,
         build: Build,
-        told: list[Event] | tuple[Event, ...] = (),
-        failed: Callable[[], None] = lambda: None,
+        told: Sequence[Event],
         written: Callable[[], None] = lambda: None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
-        future = self._statuses.write(workload, build)
-        if future is None:
-            return failed()
-
-        def done(answer: asyncio.Future[bytes | None]) -> None:
-            if answer.cancelled() or answer.exception() is not None or answer.result() is None:
-                failed()
-                return
+        def done(_: Workload) -> None:
             for event in told:
                 self._events.record(SCHEDULER, event)
             written()
 
-        future.add_done_callback(done)
+        self._statuses.write(workload, build, done, failed)
 
     def _priority(self, workload: Workload) -> Priority:
         return Priority(
@@ -209,12 +164,3 @@ class DecisionWriter:
         """`/root/.../parent/cluster-queue`."""
         queue: ClusterQueue | None = self._cluster.get(ClusterQueue.KIND, None, cluster_queue)
         return eviction.cohort_path(cluster_queue, ancestors(queue, self._cluster))
-
-
-def same_request(current: Workload, decided: Workload) -> bool:
-    """Whether what was decided on is still what is asked for."""
-    return (
-        current.metadata.generation == decided.metadata.generation
-        and not current.metadata.deletion_timestamp
-        and current.spec.active is not False
-    )

@@ -9,10 +9,15 @@ from kueue_fast.cluster.kube.events import EventRecorder, ObjectReference
 from kueue_fast.cluster.kube.resources import RESOURCES
 from kueue_fast.lifecycle.events import Event
 
-__all__ = ["SCHEDULER", "WORKLOADS", "Events", "recorder_name"]
+__all__ = ["SCHEDULER", "TOPOLOGY", "WORKLOADS", "Events", "recorder_name"]
 
 SCHEDULER: Final = "kueue-admission"
 WORKLOADS: Final = "kueue-workload-controller"
+# Upstream's controller of nodes records under this name, too.
+TOPOLOGY: Final = "tas-resource-flavor-controller"
+
+# What an event says was done, where that is not its reason.
+ACTIONS: Final = {"PodTerminatedByKueue": "PodTerminated", "WorkloadSliceReplaced": "Replaced"}
 
 
 def recorder_name(framework: str) -> str:
@@ -40,5 +45,11 @@ class Events:
             (metadata.resource_version or "") if metadata is not None else "",
         )
         self._recorder.record(
-            controller, regarding, event.type, event.reason, event.message, time_ns=event.time_ns
+            controller,
+            regarding,
+            event.type,
+            event.reason,
+            event.message,
+            action=ACTIONS.get(event.reason, ""),
+            time_ns=event.time_ns,
         )

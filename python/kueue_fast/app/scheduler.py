@@ -3,7 +3,7 @@
 All of the engine happens in that thread; the kernel releases the interpreter's lock, so that watches, writes and the
 Lease go on meanwhile. What comes in waits in a queue until the cycle at hand is over.
 
-Source: QC-36 (flush), QC-87 (samples), QC-89 (cycles).
+Source: QC-36 (flush), QC-87 (samples), QC-89 (cycles), QC-132 (standing still).
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class SchedulerThread:
         self._wake = threading.Event()
         self._asked: set[asyncio.Future[Any]] = set()
         self._stopping = False
+        self._holds_after_admissions = False
+        self._held = False
         self._latest = 0
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
@@ -95,6 +97,18 @@ class SchedulerThread:
     def submit(self, task: Task) -> None:
         """Something to be done with the engine between two cycles."""
         self._inbox.append(task)
+        self._wake.set()
+
+    def hold_after_admissions(self) -> None:
+        """To be called before the start: after a cycle that admitted something none runs until `release`.
+
+        What comes in is taken in meanwhile. Source: QC-132.
+        """
+        self._holds_after_admissions = True
+
+    def release(self) -> None:
+        """Cycles may run again."""
+        self._held = False
         self._wake.set()
 
     async def ask(self, question: Callable[[Engine], Answer]) -> Answer:
@@ -143,7 +157,7 @@ class SchedulerThread:
             self._take_inbox()
             now = self._now()
             self._do_due(now)
-            if not self._engine.has_heads(now):
+            if self._held or not self._engine.has_heads(now):
                 self._wake.wait(self._idle_s(now))
                 continue
             begun = time.monotonic()
@@ -151,6 +165,7 @@ class SchedulerThread:
             # The words have to be made now: the next cycle uses the rows again.
             messages = [each.message() for each in cycle.requeued]
             result = CycleResult(cycle, now, messages, time.monotonic() - begun)
+            self._held = self._holds_after_admissions and bool(cycle.admitted)
             self._loop.call_soon_threadsafe(self._on_cycle, result)
             if cycle.admitted or cycle.evicted or cycle.moved:
                 pause, before = 0.0, None
@@ -171,7 +186,9 @@ class SchedulerThread:
             self._engine.sample(now)
 
     def _idle_s(self, now: int) -> float:
-        due = (self._engine.next_flush(), self._engine.next_second_pass(), self._engine.next_sample())
+        # Nothing comes of a second pass that is due while no cycle runs.
+        second_pass = None if self._held else self._engine.next_second_pass()
+        due = (self._engine.next_flush(), second_pass, self._engine.next_sample())
         waits = [max(0, each - now) / SECOND for each in due if each is not None]
         return min(waits, default=IDLE_S)
 

@@ -33,14 +33,31 @@ class StatusWriter:
         found: Workload | None = self._cluster.get(Workload.KIND, namespace, name)
         return found
 
-    def write(self, workload: Workload, build: Build) -> asyncio.Future[bytes | None] | None:
-        """Write what `build` makes of the Workload, if that is anything.
+    def write(
+        self,
+        workload: Workload,
+        build: Build,
+        written: Callable[[Workload], None] = lambda after: None,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write what `build` makes of the Workload; `written` is called with it as it is then.
 
-        The future gives None if after a conflict there was nothing left to write: the Workload is another one, has
-        ended, or is where it should be. None is returned when that is so from the beginning.
+        `failed` is called when it could not be written, or there was nothing to write: from the beginning, or after a
+        conflict, since the Workload is another one by now, has ended, or is where it should be.
         """
         changed = build(workload)
-        return None if changed is None else self._writer.submit(self._write(workload, changed, build))
+        if changed is None:
+            return failed()
+
+        def done(answer: asyncio.Future[bytes | None]) -> None:
+            body = None if answer.cancelled() or answer.exception() is not None else answer.result()
+            if body is None:
+                return failed()
+            after = decode(body)
+            assert isinstance(after, Workload)
+            written(after)
+
+        self._writer.submit(self._write(workload, changed, build)).add_done_callback(done)
 
     def _write(self, workload: Workload, changed: Workload, build: Build) -> Write:
         def rebuild(newest: bytes) -> Write | None:

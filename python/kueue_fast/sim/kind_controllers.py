@@ -11,6 +11,7 @@ from kueue_fast.api.core import Pod, PodStatus
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.api.ray import RayCluster
 from kueue_fast.cluster.memory import MemoryCluster
+from kueue_fast.cluster.placement_index import PlacementIndex
 from kueue_fast.jobs import names, pod_names
 from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.defaults import defaulted, in_default_priority_class
@@ -41,7 +42,6 @@ from kueue_fast.sim.kind_serving import Around, has_default_class, has_default_q
 from kueue_fast.sim.kind_stateful_set import StatefulSetController
 from kueue_fast.sim.kinds import PLAYED
 from kueue_fast.sim.manifest import Manifest, SimulationFacts
-from kueue_fast.sim.placement_index import PlacementIndex
 
 __all__ = ["KindControllers"]
 

@@ -14,6 +14,7 @@ from kueue_fast.api.core import Pod, PodStatus
 from kueue_fast.api.kueue import Workload
 from kueue_fast.api.meta import Condition
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.cluster.placement_index import PlacementIndex
 from kueue_fast.jobs import pod_names
 from kueue_fast.jobs.pod_facts import annotation, is_ready, is_unretriable, phase
 from kueue_fast.lifecycle.pods import FAILED, SUCCEEDED, is_terminal, workload_of_pod
@@ -22,7 +23,6 @@ from kueue_fast.sim.clock import VirtualClock
 from kueue_fast.sim.kind_serving import root_of
 from kueue_fast.sim.lifecycle_facts import LifecycleFacts
 from kueue_fast.sim.manifest import SimulationFacts
-from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.readiness import Readiness
 from kueue_fast.sim.runner import later
 

@@ -13,6 +13,7 @@ import msgspec
 from kueue_fast.api.core import Node, Pod, Taint
 from kueue_fast.api.kueue import ResourceFlavor, Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.cluster.placement_index import PlacementIndex
 from kueue_fast.lifecycle.node_failures import (
     ClearNode,
     EvictWorkload,
@@ -28,7 +29,6 @@ from kueue_fast.model import times
 from kueue_fast.model.taints import tolerates
 from kueue_fast.model.topology_nodes import blocking_taints
 from kueue_fast.sim.clock import VirtualClock
-from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.recorder import Recorder
 
 __all__ = ["NodeWatch"]

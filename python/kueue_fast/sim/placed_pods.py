@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kueue_fast.cluster.memory import MemoryCluster
+from kueue_fast.cluster.placement_index import PlacementIndex
 from kueue_fast.lifecycle.node_gates import NodeGates
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.sim.clock import VirtualClock
@@ -13,7 +14,6 @@ from kueue_fast.sim.freed_nodes import FreedNodes
 from kueue_fast.sim.job_pods import JobPods
 from kueue_fast.sim.manifest import SimulationFacts
 from kueue_fast.sim.node_watch import NodeWatch
-from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.plain_pods import PlainPods
 from kueue_fast.sim.pod_scheduler import PodScheduler
 from kueue_fast.sim.recorder import Recorder

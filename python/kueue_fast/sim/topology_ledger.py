@@ -14,12 +14,12 @@ import msgspec
 from kueue_fast.api.core import Node, Pod, PodSpec
 from kueue_fast.api.kueue import PodSet, ResourceFlavor, Topology, Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.cluster.placement_index import PlacementIndex
 from kueue_fast.model import topology_nodes
 from kueue_fast.model.other_pods import occupied, occupied_node
 from kueue_fast.model.placements import Placements, assignments
 from kueue_fast.model.topology_names import HOSTNAME
 from kueue_fast.sim.clock import VirtualClock
-from kueue_fast.sim.placement_index import PlacementIndex
 from kueue_fast.sim.topology_numbers import measure
 from kueue_fast.sim.topology_result import (
     Amounts,

@@ -11,11 +11,11 @@ from typing import Any
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.cluster.placement_index import PlacementIndex
 from kueue_fast.lifecycle.pods import has_gate, is_terminal, slice_name, slice_of_pod
 from kueue_fast.lifecycle.ungating import BATCH_NS, reconcile_ungating, whose_places, workload_to_look_at
 from kueue_fast.model.placements import Placements
 from kueue_fast.sim.clock import VirtualClock
-from kueue_fast.sim.placement_index import PlacementIndex
 
 __all__ = ["Ungater"]
 

@@ -1,14 +1,15 @@
-"""Topology assignments of the simulated cluster's Workloads, read once, and found by the nodes that they use."""
+"""Topology assignments of a cluster's Workloads, read once, and found by the nodes that they use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
+from kueue_fast.cluster.changes import Change, Listener, WatchEvent
+from kueue_fast.errors import InputError
 from kueue_fast.lifecycle import finish
 from kueue_fast.model import placements
 from kueue_fast.model.placements import Placements
@@ -19,14 +20,28 @@ Text: TypeAlias = tuple[str, msgspec.Raw]
 Key: TypeAlias = tuple[str, str]
 
 
+class Watched(Protocol):
+    """A cluster that tells of changes, embedded or live."""
+
+    def watch(self, kind: str | None, listener: Listener) -> None:
+        """Call `listener` for every later change of a kind."""
+
+    def list(self, kind: str, namespace: str | None = None) -> Iterator[Any]:
+        """Objects of a kind."""
+
+
 class PlacementIndex:
     """Placements by Workload. What has none costs a look at its admission and no more.
 
-    Must be registered before whoever asks it about a Workload that just changed.
+    Must be registered before whoever asks it about a Workload that just changed. `unreadable` is told of a Workload
+    whose assignment cannot be read, which then counts as having none; without it that is raised.
     """
 
-    def __init__(self, cluster: MemoryCluster) -> None:
+    def __init__(
+        self, cluster: Watched, unreadable: Callable[[Workload, InputError], None] | None = None
+    ) -> None:
         self._cluster = cluster
+        self._unreadable = unreadable
         self._known: dict[Key, tuple[tuple[Text, ...], Placements]] = {}
         self._nodes: dict[Key, set[str]] = {}
         self._by_node: dict[str, dict[Key, None]] = {}
@@ -55,13 +70,25 @@ class PlacementIndex:
         self._nodes.clear()
         self._by_node.clear()
         listeners, self._listeners = self._listeners, []
-        self._cluster.relist(Workload.KIND, self.on_workload)
+        self.read_all()
         self._listeners = listeners
 
+    def read_all(self) -> None:
+        """Read the assignments of all Workloads that are there already."""
+        for workload in list(self._cluster.list(Workload.KIND)):
+            self.on_workload(WatchEvent(Change.ADDED, workload, None))
+
     def on_workload(self, event: WatchEvent) -> None:
-        """Read what is new, and forget what is gone. Raises InputError for an assignment that cannot be read."""
-        workload: Workload = event.object
-        texts = () if event.change is Change.DELETED else _texts(workload)
+        """Read what is new, and forget what is gone. Raises InputError for what cannot be read, see above."""
+        try:
+            self._take(event.object, () if event.change is Change.DELETED else _texts(event.object))
+        except InputError as error:
+            if self._unreadable is None:
+                raise
+            self._take(event.object, ())
+            self._unreadable(event.object, error)
+
+    def _take(self, workload: Workload, texts: tuple[Text, ...]) -> None:
         if texts and finish.is_finished(workload):
             texts = ()  # It keeps its assignment, and nobody is there.
         if not texts and not self._known:
@@ -87,7 +114,11 @@ class PlacementIndex:
         if nodes == before:
             return
         for name in before - nodes:
-            del self._by_node[name][key]
+            workloads = self._by_node[name]
+            del workloads[key]
+            # Nodes come and go under ever new names.
+            if not workloads:
+                del self._by_node[name]
         for name in nodes - before:
             self._by_node.setdefault(name, {})[key] = None
         if nodes:
