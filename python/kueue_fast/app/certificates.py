@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import os
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -35,7 +38,9 @@ def metrics_context(*, external: bool, folder: Path | None = None) -> ssl.SSLCon
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    found = folder or (EXTERNAL if external else Path(tempfile.gettempdir()) / PROVIDED)
+    # Not Python's way to find that folder, which wants one that can be written to.
+    temporary = Path(os.environ.get("TMPDIR") or "/tmp")
+    found = folder or (EXTERNAL if external else temporary / PROVIDED)
     pair = found / "tls.crt", found / "tls.key"
     if external or all(each.exists() for each in pair):
         try:
@@ -71,7 +76,18 @@ def _load_self_signed(context: ssl.SSLContext) -> None:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     # Python's ssl reads keys from files only; this one is gone as soon as it is read.
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+    with _file() as (file, path):
         file.write(text)
         file.flush()
-        context.load_cert_chain(file.name)
+        context.load_cert_chain(path)
+
+
+@contextmanager
+def _file() -> Iterator[tuple[BinaryIO, str]]:
+    """A file and its path: in memory on Linux, where the root file system of a container may be read-only."""
+    if hasattr(os, "memfd_create"):
+        with open(os.memfd_create("certificate"), "wb") as memory:
+            yield memory, f"/proc/self/fd/{memory.fileno()}"
+    else:
+        with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+            yield cast("BinaryIO", file), file.name
