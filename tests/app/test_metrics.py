@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.app.metrics import BUCKETS, Metrics
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.engine import Admission, Cycle
@@ -63,6 +63,17 @@ def test_reserved_and_admitted_at_once() -> None:
     assert value(got, "admission_wait_time_seconds_sum", **QUEUE) == 12
     # Nothing was checked.
     assert value(got, "admission_checks_wait_time_seconds_count", **QUEUE) is None
+
+
+def test_admissions_below_cohorts() -> None:
+    above = {"cq": ["team", "root"]}
+    got = metrics_after(WAITS, workload(RESERVED, ADMITTED), at=30, above=above.get)
+    for cohort in above["cq"]:
+        labels = {"cohort": cohort, "priority_class": "high"}
+        assert value(got, "cohort_subtree_admitted_workloads_total", **labels) == 1
+    got.on_queue(WatchEvent(Change.DELETED, msgspec.convert({"metadata": {"name": "team"}}, Cohort), None))
+    gone = {"cohort": "team", "priority_class": "high"}
+    assert value(got, "cohort_subtree_admitted_workloads_total", **gone) is None
 
 
 def test_admitted_once_the_checks_are_ready() -> None:

@@ -11,6 +11,8 @@ from kueue_fast.api.configuration_types import RequeuingStrategy, WaitForPodsRea
 from tests.app.test_controller import cluster_queue, condition, controller, is_true, queues, until_stored
 from tests.app.test_jobs import job, node, until_job
 from tests.app.test_workloads import reason_is, workload_of
+from tests.controlplane.client import RequestError
+from tests.controlplane.world import KUEUE
 
 pytestmark = pytest.mark.live
 
@@ -27,6 +29,30 @@ def waiting(timeout="60s", recovery="60s", block=False, base=60):
         )
 
     return configure
+
+
+async def alone(world):
+    """Take away what other tests left, whose pods one would wait for."""
+
+    def clear():
+        for kind, api in (("Job", "batch/v1"), ("Workload", KUEUE)):
+            for each in world.client.list(api, kind):
+                left = {"apiVersion": api, "kind": kind, "metadata": each["metadata"]}
+                if each["metadata"]["namespace"] != world.namespace:
+                    if kind == "Workload":
+                        world.client.merge(left, {"metadata": {"finalizers": None}})
+                    delete(world, left)
+
+    await world.call(clear)
+
+
+def delete(world, manifest):
+    """As kubectl deletes: what it owns goes with it."""
+    try:
+        world.client.request("DELETE", world.client.path_of(manifest), {"propagationPolicy": "Background"})
+    except RequestError as error:
+        if error.status != 404:
+            raise
 
 
 async def start(world, name, **annotations):
@@ -107,7 +133,7 @@ async def test_late_job_starts_again_after_its_backoff(plane_with_pods, world):
     assert plane_with_pods is world.plane
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "1")
-    async with controller(world, waiting(timeout="1s", base=1)):
+    async with controller(world, waiting(timeout="5s", base=1)):
         name = await start(world, "j", **NEVER)
         await until_stored(world, name, reason_is("Requeued", "PodsReadyTimeout"))
         again = await until_stored(world, name, reason_is("Requeued", "BackoffFinished"))
@@ -121,6 +147,7 @@ async def test_late_job_starts_again_after_its_backoff(plane_with_pods, world):
 
 async def test_next_admission_waits_for_the_pods_of_the_last(plane_with_pods, world):
     assert plane_with_pods is world.plane
+    await alone(world)
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "4")
     async with controller(world, waiting(block=True)):
@@ -135,6 +162,7 @@ async def test_next_admission_waits_for_the_pods_of_the_last(plane_with_pods, wo
 
 async def test_of_those_of_one_cycle_one_goes_at_a_time(plane_with_pods, world):
     assert plane_with_pods is world.plane
+    await alone(world)
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "4")
     other = f"{world.namespace}-other"
@@ -164,9 +192,10 @@ async def test_of_those_of_one_cycle_one_goes_at_a_time(plane_with_pods, world):
 
 async def test_one_that_comes_too_late_makes_way(plane_with_pods, world):
     assert plane_with_pods is world.plane
+    await alone(world)
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "4")
-    async with controller(world, waiting(timeout="2s", block=True)):
+    async with controller(world, waiting(timeout="10s", block=True)):
         first = await start(world, "first", **NEVER)
         await until_stored(world, first, is_true("Admitted"))
         second = await start(world, "second")
@@ -178,6 +207,7 @@ async def test_one_that_comes_too_late_makes_way(plane_with_pods, world):
 
 async def test_one_that_waits_and_is_deleted_holds_nobody_up(plane_with_pods, world):
     assert plane_with_pods is world.plane
+    await alone(world)
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "4")
     async with controller(world, waiting(block=True)):
@@ -185,7 +215,7 @@ async def test_one_that_waits_and_is_deleted_holds_nobody_up(plane_with_pods, wo
         await until_stored(world, first, is_true("Admitted"))
         second = await start(world, "second")
         await until_stored(world, second, waits_for_others)
-        await world.call(world.client.delete, job(world, "second"))
+        await world.call(delete, world, job(world, "second"))
         third = await start(world, "third")
         await until_stored(world, third, waits_for_others)
         await let_pods_get_ready(world, "first")

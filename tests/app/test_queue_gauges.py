@@ -12,9 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import ControllerMetrics
 from kueue_fast.api.decode import decode_object
+from kueue_fast.app.gauges import text
 from kueue_fast.app.metrics import Metrics
 from kueue_fast.app.observability import shows_local_queue
-from kueue_fast.app.queue_gauges import GaugeOptions, gauges, text
+from kueue_fast.app.queue_gauges import GaugeOptions, gauges
 from kueue_fast.app.queue_statuses import due_statuses
 from kueue_fast.app.servers import Address, read_address
 from kueue_fast.cluster.kube.cache import ObjectCache
@@ -118,6 +119,83 @@ def test_local_queues() -> None:
     assert got["local_queue_resource_usage", "spot", "lq", "default", "cpu"] == 3
     hidden = samples(*world(), shows=lambda namespace, name: False)
     assert not any(key[0].startswith("local_queue_") for key in hidden)
+
+
+def test_finished_workloads_of_local_queues() -> None:
+    got = samples(*world())
+    assert got["local_queue_finished_workloads", "lq", "default"] == 1
+
+
+def test_what_is_waited_for() -> None:
+    got = samples(*world(), resources=True)
+    assert got["cluster_queue_resource_pending", "q", "cpu"] == 2
+    assert not any(key[0] == "cluster_queue_resource_pending" for key in samples(*world()))
+
+
+def test_cohorts() -> None:
+    # Without a Cohort of its name, too.
+    implied = o.cluster_queue("other", o.group(spot=[o.quota("cpu", 1)]), cohort="implied")
+    got = samples(*world(implied))
+    for want_key, want in {
+        ("cohort_info", "team", "root", "root"): 1,
+        ("cohort_info", "root", "", "root"): 1,
+        ("cohort_info", "implied", "", "implied"): 1,
+        ("cohort_subtree_quota", "root", "spot", "cpu"): 4,
+        ("cohort_subtree_quota", "team", "spot", "cpu"): 4,
+        ("cohort_subtree_quota", "implied", "spot", "cpu"): 1,
+        ("cohort_subtree_resource_reservations", "root", "spot", "cpu"): 3,
+        ("cohort_subtree_admitted_active_workloads", "root"): 2,
+        ("cohort_subtree_admitted_active_workloads", "team"): 2,
+        ("cohort_subtree_admitted_active_workloads", "implied"): 0,
+    }.items():
+        assert got[want_key] == want, want_key
+    # What there is nothing of has no series.
+    assert ("cohort_subtree_resource_reservations", "implied", "spot", "cpu") not in got
+    without = samples(*world(), cohorts=False)
+    assert not any(key[0] == "cohort_info" for key in without)
+    assert without["cohort_subtree_quota", "root", "spot", "cpu"] == 4
+
+
+def test_why_workloads_are_not_admitted() -> None:
+    blocked = o.workload_json("blocked", "lq", o.pod_set())
+    blocked["status"] = {
+        "conditions": [
+            o.condition("QuotaReserved", "False", "WaitingForQuota"),
+            o.condition("Admitted", "False", "NoReservation"),
+        ]
+    }
+    checked = decode_object(
+        o.reserved(
+            o.workload_json("checked", "lq", o.pod_set()),
+            "q",
+            ("main", 1, {"cpu": "spot"}, {"cpu": 1}),
+            admitted=False,
+        )
+    )
+    got = samples(*world(decode_object(blocked), checked), unadmitted=True)
+    for want_key, want in {
+        ("unadmitted_workloads", "q", "NoReservation", "PendingEvaluation"): 1,
+        ("unadmitted_workloads", "q", "NoReservation", "WaitingForQuota"): 1,
+        ("unadmitted_workloads", "q", "NoReservation", ""): 1,
+        ("local_queue_unadmitted_workloads", "q", "lq", "default", "NoReservation", "WaitingForQuota"): 1,
+    }.items():
+        assert got[want_key] == want, want_key
+    assert not any("unadmitted" in key[0] for key in samples(*world()))
+
+
+def test_past_use_of_local_queues() -> None:
+    sharing = msgspec.convert(
+        {"admissionFairSharing": {"usageHalfLifeTime": "1m", "usageSamplingInterval": "1m"}}, Configuration
+    )
+    scope = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+    engine, cache = world(config=sharing, admissionScope=scope)
+    key = ("local_queue_admission_fair_sharing_usage", "q", "lq", "default")
+    engine.sample(NOW)
+    assert samples(engine, cache)[key] == 0
+    engine.sample(NOW + 60 * o.SECOND)
+    # Half of what it held all the time.
+    assert samples(engine, cache)[key] == 1.5
+    assert key not in samples(*world())
 
 
 @pytest.mark.parametrize(

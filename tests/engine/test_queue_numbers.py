@@ -36,8 +36,8 @@ def test_what_waits_and_what_is_assumed() -> None:
     assert (queue.active, queue.inadmissible, queue.reserving, queue.admitted) == (1, 1, 1, 0)
     assert (queue.reserved_usage, queue.admitted_usage) == ({"spot/cpu": 3000}, {})
     first, second = (numbers.local_queues["default", name] for name in ("lq", "second"))
-    assert first == (0, 0, 1, 0, {"spot/cpu": 3000}, {})
-    assert second == (1, 1, 0, 0, {}, {})
+    assert first == (0, 0, 1, 0, {"spot/cpu": 3000}, {}, None)
+    assert second == (1, 1, 0, 0, {}, {}, None)
 
 
 def test_what_the_cluster_shows_as_admitted() -> None:
@@ -53,18 +53,18 @@ def test_what_is_gone_is_not_counted() -> None:
     engine = cluster(holds("a", 2), holds("b", 1))
     engine.delete("Workload", "default", "a")
     assert engine.queue_numbers().local_queues["default", "lq"] == (
-        0, 0, 1, 1, {"spot/cpu": 1000}, {"spot/cpu": 1000},
+        0, 0, 1, 1, {"spot/cpu": 1000}, {"spot/cpu": 1000}, None,
     )  # fmt: skip
 
 
 def test_a_local_queue_that_leads_nowhere_counts_what_waits_in_it() -> None:
     engine = cluster(o.local_queue("lost", "none"), o.workload("w", "lost", o.pod_set(cpu=1)))
-    assert engine.queue_numbers().local_queues["default", "lost"] == (0, 1, 0, 0, {}, {})
+    assert engine.queue_numbers().local_queues["default", "lost"] == (0, 1, 0, 0, {}, {}, None)
 
 
 def test_a_held_local_queue_counts_nothing_that_waits() -> None:
     engine = cluster(o.local_queue("held", "q", stop="Hold"), o.workload("w", "held", o.pod_set(cpu=1)))
-    assert engine.queue_numbers().local_queues["default", "held"] == (0, 0, 0, 0, {}, {})
+    assert engine.queue_numbers().local_queues["default", "held"] == (0, 0, 0, 0, {}, {}, None)
 
 
 def test_an_empty_queue() -> None:

@@ -27,6 +27,7 @@ from kueue_fast.app.freed_nodes import FreedNodes
 from kueue_fast.app.integrations import Sink, job_controllers, job_kinds, live_registry
 from kueue_fast.app.node_failures import NodeFailures
 from kueue_fast.app.observability import Observability, serving
+from kueue_fast.app.past_use import PastUseWriter
 from kueue_fast.app.queue_statuses import QueueStatusController
 from kueue_fast.app.scheduler import SchedulerThread
 from kueue_fast.app.settings import ControllerSettings, lease_settings
@@ -175,7 +176,8 @@ class Controller:
             decisions = DecisionWriter(
                 self.cluster, statuses, events, self._gates, scheduler, admissions, preempted
             )
-            scheduler.start(self.observability.lead(scheduler, decisions.on_cycle))
+            past_use = PastUseWriter(self.cluster, writer)
+            scheduler.start(self.observability.lead(scheduler, decisions.on_cycle), past_use.on_sample)
         feed = scheduler.feed
         for kind in KINDS:
             for obj in self.cluster.list(kind):

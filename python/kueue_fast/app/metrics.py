@@ -8,7 +8,7 @@ Source: OP-501..508, OP-531..550, OP-582..590.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.api.meta import Condition
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.engine import Cycle
@@ -58,6 +58,8 @@ BUCKETS: Final[Mapping[str, tuple[float, ...]]] = {
     "admitted_until_ready_wait_time_seconds": WAITS,
     "pods_ready_to_evicted_time_seconds": WAITS,
     "workload_eviction_latency_seconds": WAITS,
+    "workload_creation_latency_seconds": tuple(0.01 * 2**step for step in range(11)),
+    "pod_scheduling_gate_removal_seconds": DEFAULT,
     "local_queue_quota_reserved_wait_time_seconds": WAITS,
     "local_queue_admission_wait_time_seconds": WAITS,
     "local_queue_admission_checks_wait_time_seconds": WAITS,
@@ -91,6 +93,11 @@ FAMILIES: Final = (
     Family("pods_ready_to_evicted_time_seconds", (*QUEUE, *CAUSES), "How long pods had been ready at an eviction"),
     Family("workload_eviction_latency_seconds", (*QUEUE, "reason"), "From an eviction until the quota is free"),
     Family("preempted_workloads_total", ("preempting_cluster_queue", "reason"), "Workloads that were preempted"),
+    Family("cohort_subtree_admitted_workloads_total", ("cohort", "priority_class"), "Admitted below the cohort"),
+    Family("workload_creation_latency_seconds", ("job_kind",), "From the creation of a job to that of its Workload"),
+    Family(
+        "pod_scheduling_gate_removal_seconds", ("name", "cluster_queue", "is_group"), "From admission until a gate goes"
+    ),
     Family("local_queue_finished_workloads_total", LOCAL_CLASS, "Workloads that finished"),
     Family("local_queue_quota_reserved_workloads_total", LOCAL_CLASS, "Workloads that got their quota"),
     Family("local_queue_quota_reserved_wait_time_seconds", LOCAL_CLASS, "From creation until the reservation"),
@@ -111,7 +118,8 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 class Metrics:
     """What is counted.
 
-    `role` is the `replica_role`; `shows` says whether a LocalQueue (namespace, name) has metrics.
+    `role` is the `replica_role`; `shows` says whether a LocalQueue (namespace, name) has metrics; `above` names the
+    cohorts above a ClusterQueue.
     """
 
     def __init__(
@@ -119,11 +127,13 @@ class Metrics:
         now: Callable[[], int],
         role: Callable[[], str] = lambda: "standalone",
         shows: Callable[[str, str], bool] = lambda namespace, name: True,
+        above: Callable[[str], Iterable[str]] = lambda cluster_queue: (),
     ) -> None:
         self.registry = CollectorRegistry()
         self._now = now
         self._role = role
         self._shows = shows
+        self._above = above
         self.skips: dict[str, int] = {}
         """Heads by ClusterQueue that were passed over since their victims overlap, in the last cycle with any."""
         self._families: dict[str, Counter | Histogram] = {}
@@ -161,13 +171,22 @@ class Metrics:
         """The eviction of a victim was written. Source: OP-549."""
         self._count("preempted_workloads_total", (preempting_cluster_queue, reason))
 
+    def created(self, job_kind: str, seconds: float) -> None:
+        """The Workload of a job was created so long after the job. Source: OP-569."""
+        self._observe("workload_creation_latency_seconds", (job_kind,), seconds)
+
+    def gate_removed(self, gate: str, cluster_queue: str, is_group: bool, seconds: float) -> None:
+        """A scheduling gate of a pod went so long after its Workload was admitted. Source: OP-570."""
+        labels = (gate, cluster_queue, "true" if is_group else "false")
+        self._observe("pod_scheduling_gate_removal_seconds", labels, seconds)
+
     def on_workload(self, event: WatchEvent) -> None:
         """Compare a Workload with what it was. What was there from the start happened before us."""
         if event.change is Change.MODIFIED and event.old is not None:
             self._changed(_Seen(event.old), _Seen(event.object))
 
     def on_queue(self, event: WatchEvent) -> None:
-        """The series of a ClusterQueue or LocalQueue that is gone go with it. Source: OP-510."""
+        """The series of a ClusterQueue, LocalQueue or Cohort that is gone go with it. Source: OP-510."""
         if event.change is not Change.DELETED:
             return
         metadata = event.object.metadata
@@ -177,6 +196,8 @@ class Metrics:
             self._remove({"preempting_cluster_queue": metadata.name})
         elif event.object.KIND == LocalQueue.KIND:
             self._remove({"name": metadata.name, "namespace": metadata.namespace or ""})
+        elif event.object.KIND == Cohort.KIND:
+            self._remove({"cohort": metadata.name})
 
     # --- Workloads
 
@@ -191,6 +212,8 @@ class Metrics:
             self._both(new, queue, "quota_reserved_wait_time_seconds", waited)
         if admitted:
             self._both(new, queue, "admitted_workloads_total")
+            for cohort in self._above(queue):
+                self._count("cohort_subtree_admitted_workloads_total", (cohort, new.priority_class))
             self._both(new, queue, "admission_wait_time_seconds", waited)
             if not reserved:
                 self._both(

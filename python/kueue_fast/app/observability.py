@@ -12,11 +12,13 @@ from typing import Final
 
 from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import ControllerHealth, ControllerMetrics
-from kueue_fast.api.kueue import ClusterQueue, LocalQueue, Workload
+from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.app.access import Access
 from kueue_fast.app.certificates import metrics_context
+from kueue_fast.app.gauges import text
+from kueue_fast.app.job_latencies import JobLatencies
 from kueue_fast.app.metrics import Metrics
-from kueue_fast.app.queue_gauges import GaugeOptions, gauges, text
+from kueue_fast.app.queue_gauges import GaugeOptions, ancestors, gauges
 from kueue_fast.app.scheduler import CycleResult, SchedulerThread
 from kueue_fast.app.servers import health_app, listening, metrics_app, read_address
 from kueue_fast.cluster.index import ObjectIndex
@@ -24,6 +26,7 @@ from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.transport import Connection
 from kueue_fast.engine import Engine
 from kueue_fast.engine.queue_numbers import QueueNumbers
+from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.model.selectors import SelectorError, selects
 
@@ -45,10 +48,18 @@ class Observability:
         self._scheduler: SchedulerThread | None = None
         self._fair_sharing = configuration.fair_sharing is not None
         self._cohorts = gates.enabled("MetricsForCohorts")
+        self._unadmitted = gates.enabled("UnadmittedWorkloadsObservability")
         settings = configuration.metrics or ControllerMetrics()
         self._resources = bool(settings.enable_cluster_queue_resources)
         self._shows = shows_local_queue(settings, gates, cluster)
-        self.metrics = Metrics(time.time_ns, role, self._shows)
+        self.metrics = Metrics(time.time_ns, role, self._shows, self._above)
+        self._latencies = JobLatencies(
+            cluster,
+            self.metrics,
+            time.time_ns,
+            JobSettings.read(configuration, gates),
+            creations=gates.enabled("MetricForWorkloadCreationLatency"),
+        )
 
     def lead(
         self, scheduler: SchedulerThread, on_cycle: Callable[[CycleResult], None]
@@ -58,12 +69,17 @@ class Observability:
         self._cluster.watch(Workload.KIND, self.metrics.on_workload)
         self._cluster.watch(ClusterQueue.KIND, self.metrics.on_queue)
         self._cluster.watch(LocalQueue.KIND, self.metrics.on_queue)
+        self._cluster.watch(Cohort.KIND, self.metrics.on_queue)
+        self._latencies.start()
 
         def after(result: CycleResult) -> None:
             self.metrics.on_cycle(result.cycle, result.seconds)
             on_cycle(result)
 
         return after
+
+    def _above(self, cluster_queue: str) -> list[str]:
+        return ancestors(self._cluster.get(ClusterQueue.KIND, None, cluster_queue), self._cluster)
 
     def follow(self) -> None:
         """The scheduler ends."""
@@ -79,7 +95,9 @@ class Observability:
         if self._scheduler is None:
             return text([self.metrics.registry], [])
         numbers = await self.numbers()
-        options = GaugeOptions(self._role(), self._resources, self._fair_sharing, self._cohorts, self._shows)
+        options = GaugeOptions(
+            self._role(), self._resources, self._fair_sharing, self._cohorts, self._unadmitted, self._shows
+        )
         families = gauges(numbers, self._cluster, self.metrics.skips, options)
         return text([self.metrics.registry], families)
 

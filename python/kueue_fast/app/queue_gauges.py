@@ -6,83 +6,56 @@ Source: OP-504, OP-506, OP-535..537, OP-551..561, OP-563, OP-580, OP-581, OP-591
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.exposition import generate_latest
-from prometheus_client.registry import Collector
 
 from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
+from kueue_fast.app.cohort_gauges import of_cohorts, unadmitted
+from kueue_fast.app.gauges import Gauges, amount
 from kueue_fast.cluster.index import ObjectIndex
 from kueue_fast.engine.queue_numbers import ClusterQueueNumbers, QueueNumbers
 from kueue_fast.lifecycle.finish import is_finished
 from kueue_fast.model import conditions
-from kueue_fast.model.quantities import UNLIMITED
 
-__all__ = ["GaugeOptions", "ancestors", "gauges", "text"]
+__all__ = ["GaugeOptions", "ancestors", "gauges"]
 
 RESOURCE: Final = ("cohort", "cluster_queue", "flavor", "resource")
 LOCAL: Final = ("name", "namespace")
+PAST_USE: Final = "local_queue_admission_fair_sharing_usage"
 STATUSES: Final = ("pending", "active", "terminating")
 
 
 class GaugeOptions(NamedTuple):
-    """What is shown: resources of ClusterQueues (OP-255), shares, cohorts (gate MetricsForCohorts)."""
+    """What is shown: resources of ClusterQueues (OP-255), shares, places of cohorts (gate MetricsForCohorts), and why
+    Workloads are not admitted (gate UnadmittedWorkloadsObservability).
+    """
 
     role: str
     resources: bool = False
     fair_sharing: bool = False
     cohorts: bool = True
+    unadmitted: bool = False
     shows: Callable[[str, str], bool] = lambda namespace, name: True
-
-
-class _Gauges:
-    """Families in the order in which they were begun."""
-
-    def __init__(self, role: str) -> None:
-        self._role = role
-        self.families: dict[str, GaugeMetricFamily] = {}
-
-    def begin(self, name: str, labels: Sequence[str], text: str) -> None:
-        self.families[name] = GaugeMetricFamily(f"kueue_{name}", text, labels=[*labels, "replica_role"])
-
-    def set(self, name: str, labels: Iterable[str], value: float) -> None:
-        self.families[name].add_metric([*labels, self._role], value)
 
 
 def gauges(
     numbers: QueueNumbers, objects: ObjectIndex, skips: Mapping[str, int], options: GaugeOptions
 ) -> list[GaugeMetricFamily]:
     """The gauges of all queues. `skips` as in `Metrics.skips`."""
-    made = _Gauges(options.role)
-    _of_cluster_queues(made, numbers, objects, skips, options)
-    _of_local_queues(made, numbers, objects, options)
+    made = Gauges(options.role)
+    finished = _finished(objects)
+    _of_cluster_queues(made, numbers, objects, skips, _by_cluster_queue(finished, objects), options)
+    _of_local_queues(made, numbers, objects, finished, options)
+    of_cohorts(made, numbers, info=options.cohorts)
+    if options.unadmitted:
+        unadmitted(made, objects, options.shows)
     if options.fair_sharing:
         made.begin("cohort_weighted_share", ("cohort",), "Dominant resource share over the weight")
         for name, share in sorted(numbers.cohort_shares.items()):
             made.set("cohort_weighted_share", (name,), share)
     return list(made.families.values())
-
-
-def text(registries: Iterable[CollectorRegistry], families: Sequence[GaugeMetricFamily]) -> bytes:
-    """Prometheus' text format of counters and gauges.
-
-    A gauge and a counter may share a name but for `_total`, as upstream's `finished_workloads` do, so that they
-    cannot stand in one registry.
-    """
-    own = CollectorRegistry()
-    own.register(_Ready(families))
-    return b"".join(generate_latest(each) for each in (*registries, own))
-
-
-class _Ready(Collector):
-    def __init__(self, families: Sequence[GaugeMetricFamily]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterable[GaugeMetricFamily]:
-        return self._families
 
 
 def ancestors(queue: ClusterQueue | None, objects: ObjectIndex) -> list[str]:
@@ -96,18 +69,12 @@ def ancestors(queue: ClusterQueue | None, objects: ObjectIndex) -> list[str]:
     return found
 
 
-def amount(resource: str, value: int | None) -> float:
-    """Cores, or the plain amount; +Inf for what is unlimited. Source: OP-504."""
-    if value is None or value == UNLIMITED:
-        return math.inf
-    return value / 1000 if resource == "cpu" else float(value)
-
-
 def _of_cluster_queues(
-    made: _Gauges,
+    made: Gauges,
     numbers: QueueNumbers,
     objects: ObjectIndex,
     skips: Mapping[str, int],
+    finished: Mapping[str, int],
     options: GaugeOptions,
 ) -> None:
     queue_label = ("cluster_queue",)
@@ -120,6 +87,9 @@ def _of_cluster_queues(
     if options.cohorts:
         made.begin("cluster_queue_info", (*queue_label, "parent_cohort", "root_cohort"), "Always 1")
     if options.resources:
+        made.begin(
+            "cluster_queue_resource_pending", (*queue_label, "resource"), "Amounts that are waited for"
+        )
         made.begin("cluster_queue_resource_reservation", RESOURCE, "Amounts that are reserved")
         made.begin("cluster_queue_resource_usage", RESOURCE, "Amounts of admitted workloads")
         made.begin("cluster_queue_nominal_quota", RESOURCE, "Nominal quota")
@@ -127,7 +97,6 @@ def _of_cluster_queues(
         made.begin("cluster_queue_lending_limit", RESOURCE, "Lending limit; +Inf without one")
     if options.resources and options.fair_sharing:
         made.begin("cluster_queue_weighted_share", (*queue_label, "cohort"), "Dominant resource share")
-    finished = _finished(objects)
     for name, skipped in sorted(skips.items()):
         made.set("admission_cycle_preemption_skips", (name,), skipped)
     for name, queue in sorted(numbers.cluster_queues.items()):
@@ -153,46 +122,59 @@ def _of_cluster_queues(
 
 
 def _resources(
-    made: _Gauges, name: str, cohort: str, queue: ClusterQueueNumbers, *, fair_sharing: bool
+    made: Gauges, name: str, cohort: str, queue: ClusterQueueNumbers, *, fair_sharing: bool
 ) -> None:
+    for resource, value in sorted(queue.pending.items()):
+        made.set("cluster_queue_resource_pending", (name, resource), amount(resource, value))
     for (flavor, resource), quota in sorted(queue.quotas.items()):
         labels = (cohort, name, flavor, resource)
         pair = f"{flavor}/{resource}"
-        for family, value in (
+        for family, of_pair in (
             ("cluster_queue_resource_reservation", queue.reserved_usage.get(pair, 0)),
             ("cluster_queue_resource_usage", queue.admitted_usage.get(pair, 0)),
             ("cluster_queue_nominal_quota", quota.nominal),
             ("cluster_queue_borrowing_limit", quota.borrowing_limit),
             ("cluster_queue_lending_limit", quota.lending_limit),
         ):
-            made.set(family, labels, amount(resource, value))
+            made.set(family, labels, amount(resource, of_pair))
     if fair_sharing:
         share = queue.weighted_share
         made.set("cluster_queue_weighted_share", (name, cohort), math.nan if math.isinf(share) else share)
 
 
 def _of_local_queues(
-    made: _Gauges, numbers: QueueNumbers, objects: ObjectIndex, options: GaugeOptions
+    made: Gauges,
+    numbers: QueueNumbers,
+    objects: ObjectIndex,
+    finished: Mapping[tuple[str, str], int],
+    options: GaugeOptions,
 ) -> None:
     shown = {key: each for key, each in sorted(numbers.local_queues.items()) if options.shows(*key)}
     if not shown:
         return
     made.begin("local_queue_pending_workloads", (*LOCAL, "status"), "Workloads that wait")
+    made.begin("local_queue_finished_workloads", LOCAL, "Finished Workloads that still exist")
     made.begin("local_queue_reserving_active_workloads", LOCAL, "Workloads that hold quota")
     made.begin("local_queue_admitted_active_workloads", LOCAL, "Workloads that are admitted")
     made.begin("local_queue_status", (*LOCAL, "active"), "1 for the status of the condition Active")
     resource_labels = (*LOCAL, "flavor", "resource")
     made.begin("local_queue_resource_reservation", resource_labels, "Amounts that are reserved")
     made.begin("local_queue_resource_usage", resource_labels, "Amounts of admitted workloads")
+    if any(local.past_use is not None for local in shown.values()):
+        made.begin(PAST_USE, (*LOCAL, "cluster_queue"), "What it used, as admission fair sharing orders by")
     for (namespace, name), local in shown.items():
         labels = (name, namespace)
         obj: LocalQueue | None = objects.get(LocalQueue.KIND, namespace, name)
         spec = obj.spec if obj is not None else None
-        queue = numbers.cluster_queues.get((spec.cluster_queue if spec is not None else None) or "")
+        cluster_queue = (spec.cluster_queue if spec is not None else None) or ""
+        queue = numbers.cluster_queues.get(cluster_queue)
+        if local.past_use is not None:
+            made.set(PAST_USE, (*labels, cluster_queue), local.past_use)
         active = queue is not None and queue.activity.active
         made.set("local_queue_pending_workloads", (*labels, "active"), local.active if active else 0)
         parked = local.inadmissible if active else local.inadmissible + local.active
         made.set("local_queue_pending_workloads", (*labels, "inadmissible"), parked)
+        made.set("local_queue_finished_workloads", labels, finished.get((namespace, name), 0))
         made.set("local_queue_reserving_active_workloads", labels, local.reserving)
         made.set("local_queue_admitted_active_workloads", labels, local.admitted)
         known = obj.status.conditions if obj is not None and obj.status is not None else None
@@ -208,15 +190,22 @@ def _of_local_queues(
             made.set("local_queue_resource_usage", of, amount(resource, used))
 
 
-def _finished(objects: ObjectIndex) -> dict[str, int]:
-    """Finished Workloads by the ClusterQueue that their LocalQueue leads to."""
-    found: dict[str, int] = {}
+def _finished(objects: ObjectIndex) -> dict[tuple[str, str], int]:
+    """Finished Workloads by namespace and name of their LocalQueue."""
+    found: dict[tuple[str, str], int] = {}
     for workload in objects.list(Workload.KIND):
-        if not is_finished(workload):
-            continue
-        queue_name = workload.spec.queue_name or ""
-        local: LocalQueue | None = objects.get(LocalQueue.KIND, workload.metadata.namespace, queue_name)
+        if is_finished(workload):
+            key = workload.metadata.namespace or "", workload.spec.queue_name or ""
+            found[key] = found.get(key, 0) + 1
+    return found
+
+
+def _by_cluster_queue(finished: Mapping[tuple[str, str], int], objects: ObjectIndex) -> dict[str, int]:
+    """The same by the ClusterQueue that the LocalQueue leads to."""
+    found: dict[str, int] = {}
+    for (namespace, queue_name), count in finished.items():
+        local: LocalQueue | None = objects.get(LocalQueue.KIND, namespace, queue_name)
         name = local.spec.cluster_queue if local is not None and local.spec is not None else None
         if name:
-            found[name] = found.get(name, 0) + 1
+            found[name] = found.get(name, 0) + count
     return found

@@ -22,6 +22,7 @@ from kueue_fast.api.kueue import ClusterQueue, ClusterQueueSpec
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.changes import Change, WatchEvent, describe, key_of
 from kueue_fast.engine import Cycle, Engine
+from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
 from kueue_fast.errors import InputError, Unsupported
 
 __all__ = ["CycleResult", "SchedulerThread"]
@@ -63,6 +64,7 @@ class SchedulerThread:
     ) -> None:
         self._engine = engine
         self._on_cycle: Callable[[CycleResult], None] = lambda _: None
+        self._on_sample: Callable[[list[LocalQueueUse]], None] = lambda _: None
         self._on_failure = on_failure
         self._clock = now
         self._loop = asyncio.get_running_loop()
@@ -75,9 +77,17 @@ class SchedulerThread:
         self._latest = 0
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
-    def start(self, on_cycle: Callable[[CycleResult], None]) -> None:
-        """Begin; what was fed before is taken in first. `on_cycle` is called in the event loop after each cycle."""
+    def start(
+        self,
+        on_cycle: Callable[[CycleResult], None],
+        on_sample: Callable[[list[LocalQueueUse]], None] = lambda uses: None,
+    ) -> None:
+        """Begin; what was fed before is taken in first.
+
+        `on_cycle` is called in the event loop after each cycle, `on_sample` when LocalQueues were sampled.
+        """
         self._on_cycle = on_cycle
+        self._on_sample = on_sample
         self._thread.start()
 
     async def stop(self) -> None:
@@ -183,7 +193,9 @@ class SchedulerThread:
             self._engine.flush(now)
         sample = self._engine.next_sample()
         if sample is not None and sample <= now:
-            self._engine.sample(now)
+            uses = self._engine.sample(now)
+            if uses:
+                self._loop.call_soon_threadsafe(self._on_sample, uses)
 
     def _idle_s(self, now: int) -> float:
         # Nothing comes of a second pass that is due while no cycle runs.

@@ -143,6 +143,10 @@ class AdmissionFairness:
         else:
             self._charged.discard(number)
 
+    def past_use(self, number: int) -> float | None:
+        """What a LocalQueue used, as it is ordered by; None for one that is not followed."""
+        return float(self._tables.workloads.local_queue_usage[number]) if number in self._followed else None
+
     # --- workloads
 
     def charge(self, number: int, workload: str, requests: Mapping[str, int], now_ns: int) -> None:
