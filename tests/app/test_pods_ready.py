@@ -71,7 +71,9 @@ async def pods_of(world, name):
 
 
 async def let_pods_get_ready(world, name):
-    for pod in await pods_of(world, name):
+    while not (found := await pods_of(world, name)):
+        await asyncio.sleep(0.05)
+    for pod in found:
         await world.call(world.client.merge, pod, {"metadata": {"annotations": {"e2e/ready": None}}})
 
 
@@ -139,8 +141,6 @@ async def test_late_job_starts_again_after_its_backoff(plane_with_pods, world):
         again = await until_stored(world, name, reason_is("Requeued", "BackoffFinished"))
         assert told(again, "Requeued") == ("True", "BackoffFinished")
         assert "requeueAt" not in again["status"]["requeueState"]
-        while not await pods_of(world, "j"):
-            await asyncio.sleep(0.05)
         await let_pods_get_ready(world, "j")
         await until_stored(world, name, is_true("PodsReady"))
 

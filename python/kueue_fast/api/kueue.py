@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from kueue_fast.api.core import Taint, Toleration
 from kueue_fast.api.kueue_checks import (
     AdmissionCheck,
@@ -225,7 +227,8 @@ class LocalQueueAdmissionFairSharingStatus(Wire, kw_only=True):
 
 
 class LocalQueueFairSharingStatus(Wire, kw_only=True):
-    weighted_share: Int64 = 0
+    # A CRD wants it written also when it is 0: what a factory makes is no default that is left out.
+    weighted_share: Int64 = msgspec.field(default_factory=int)
     admission_fair_sharing_status: LocalQueueAdmissionFairSharingStatus | None = None
 
 

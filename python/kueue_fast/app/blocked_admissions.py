@@ -35,7 +35,6 @@ class Waiting(NamedTuple):
 
     decision: Admission
     workload: Workload
-    now: int
     replaced: str | None
 
 
@@ -79,8 +78,7 @@ class BlockedAdmissions:
             if workload is None:
                 self._admissions.forget(decision)
             else:
-                wait = Waiting(decision, workload, result.now_ns, replaced.get(decision.workload))
-                self._waiting.append(wait)
+                self._waiting.append(Waiting(decision, workload, replaced.get(decision.workload)))
         # These hold their quota already, and are among those that one waits for.
         for decision in result.cycle.moved:
             self._admissions.move(decision, result.now_ns)
@@ -125,8 +123,9 @@ class BlockedAdmissions:
         else:
             self._not_ready.put(key)
             self._assumed[key] = None
+            # Its times begin now, not when it was decided about.
             self._admissions.admit(
-                first.decision, first.now, first.replaced, lambda after: self._written(key, after)
+                first.decision, self._now(), first.replaced, lambda after: self._written(key, after)
             )
         return True
 
