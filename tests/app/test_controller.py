@@ -34,7 +34,13 @@ async def queues(world, cpu="4", **spec):
 
 
 @asynccontextmanager
-async def controller(world, configure=lambda configuration: None, frameworks=("batch/job",), **settings):
+async def controller(
+    world,
+    configure=lambda configuration: None,
+    frameworks=("batch/job",),
+    kubeconfig=None,
+    **settings,
+):
     """One that leads; `configure` changes its Configuration."""
     configuration = default_configuration()
     configuration.integrations.frameworks = list(frameworks)
@@ -43,7 +49,7 @@ async def controller(world, configure=lambda configuration: None, frameworks=("b
     configuration.client_connection.qps = -1
     configure(configuration)
     made = ControllerSettings(configuration=configuration, **settings)
-    async with world.connection() as connection:
+    async with world.connection(kubeconfig=kubeconfig) as connection:
         started = Controller(made, connection)
         async with running(started.run()) as task:
             waiting = asyncio.ensure_future(started.leading.wait())

@@ -11,6 +11,7 @@ from tests.app.test_controller import condition, controller, is_true, until_even
 from tests.app.test_jobs import job, until_job
 from tests.app.test_topology_ungater import RACK, rack_node, topology_queues
 from tests.app.test_workloads import events_of, workload_of
+from tests.controlplane import account
 from tests.controlplane.client import RequestError
 
 pytestmark = pytest.mark.live
@@ -210,12 +211,23 @@ async def test_node_that_comes_back_in_time_is_not_replaced(plane_with_pods, wor
     assert condition(back, "Evicted") == {}
 
 
-async def test_pods_that_would_never_start_on_a_tainted_node_end(plane_with_pods, world):
+def leads_in_its_own_namespace(configuration):
+    configuration.leader_election.resource_namespace = account.NAMESPACE
+
+
+@pytest.mark.parametrize("as_upstream", [False, True], ids=["administrator", "upstreams account"])
+async def test_pods_that_would_never_start_on_a_tainted_node_end(
+    plane_with_pods, world, tmp_path, caplog, as_upstream
+):
     assert plane_with_pods is world.plane
+    who = {}
+    if as_upstream:
+        who = {"configure": leads_in_its_own_namespace, "kubeconfig": tmp_path / "kubeconfig"}
+        await world.call(account.install_account, world.plane, who["kubeconfig"])
     # Kueue does not look at it, and no node will do for the pods.
     terms = [{"labelSelector": {"matchLabels": {"no": "such-pod"}}, "topologyKey": "kubernetes.io/hostname"}]
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    async with nodes(world, "a", "b"), controller(world):
+    async with nodes(world, "a", "b"), controller(world, **who):
         await world.call(world.client.create, placed_job(world, "j", affinity=affinity))
         name = await workload_of(world, "j")
         await until_stored(world, name, settled(world, a=2))
@@ -236,6 +248,7 @@ async def test_pods_that_would_never_start_on_a_tainted_node_end(plane_with_pods
         events = await until_events(world, 4)
         while ("Normal", "PodTerminatedByKueue") not in events_of(events, "tas-resource-flavor-controller"):
             events = await until_events(world, len(events) + 1)
+    assert "forbidden" not in caplog.text.replace("events.events.k8s.io is forbidden", "")
 
 
 def asks_for(pod, host):

@@ -13,18 +13,15 @@ from urllib.request import ProxyHandler, build_opener
 
 import yaml
 
+from tests.controlplane.account import ACCOUNT, NAMESPACE, PREFIX, install_account
 from tests.controlplane.build import manifests, program
-from tests.controlplane.kubeconfig import base64_file, write_kubeconfig
+from tests.controlplane.kubeconfig import base64_file
 from tests.controlplane.kustomize import component, documents, placed
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.ports import HOST, free_ports
 
-NAMESPACE = "kueue-system"
-PREFIX = "kueue-"
-ACCOUNT = "kueue-controller-manager"
 LEASE = "c1f6bfd2.kueue.x-k8s.io"
 NAME = "kueue"
-TOKEN_SECONDS = 7 * 24 * 3600
 CONFIGURATION = Path("config/components/manager/controller_manager_config.yaml")
 # Where the program looks for the certificate of its metrics, below /etc: a constant in it.
 METRICS_CERTIFICATES = Path("kueue/metrics/certs")
@@ -46,14 +43,11 @@ class KueueManager:
         """Its kinds, rights, account and certificates; start it, and have its webhooks asked."""
         client = self.plane.client
         self._make_certificates()
-        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        for manifest in self._manifests("rbac"):
-            client.apply(manifest)
+        install_account(self.plane, self.kubeconfig)
         crds = self._manifests("crd")
         for crd in crds:
             client.apply(crd)
         self.plane.wait_served(crds)
-        self._make_kubeconfig()
         self.start()
         for manifest in self._manifests("webhook"):
             client.apply(manifest)
@@ -112,18 +106,6 @@ class KueueManager:
         pair = self.plane.issue("kueue-webhooks", f"{ACCOUNT}.{NAMESPACE}.svc")
         shutil.copy(pair.certificate, self._certificates / "tls.crt")
         shutil.copy(pair.key, self._certificates / "tls.key")
-
-    def _make_kubeconfig(self) -> None:
-        token = self.plane.client.request(
-            "POST",
-            f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token",
-            {
-                "apiVersion": "authentication.k8s.io/v1",
-                "kind": "TokenRequest",
-                "spec": {"expirationSeconds": TOKEN_SECONDS},
-            },
-        )["status"]["token"]
-        write_kubeconfig(self.kubeconfig, self.plane.server, {"token": token}, self.plane.client.authority)
 
     def _manifests(self, folder: str) -> list[dict[str, Any]]:
         found = component(manifests(NAME) / "config" / "components" / folder)

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kueue_fast.cluster.kube.credentials import Credentials
@@ -35,9 +36,11 @@ class World:
         return self.plane.client
 
     @asynccontextmanager
-    async def connection(self, settings: ConnectionSettings = UNLIMITED) -> AsyncIterator[Connection]:
-        """Straight to the apiserver."""
-        credentials = Credentials(str(self.plane.kubeconfig), environment={})
+    async def connection(
+        self, settings: ConnectionSettings = UNLIMITED, kubeconfig: Path | None = None
+    ) -> AsyncIterator[Connection]:
+        """Straight to the apiserver, as an administrator or whom the kubeconfig names."""
+        credentials = Credentials(str(kubeconfig or self.plane.kubeconfig), environment={})
         async with await Connection.open(credentials, settings) as connection:
             yield connection
 
