@@ -83,9 +83,7 @@ log = logging.getLogger("setup")
 
 async def run_controller(settings: ControllerSettings) -> None:
     """Run until cancelled. Raises InputError for what has to be set up otherwise, LeaseLostError, TimeoutError."""
-    # The user of a container need not have a name, nor a home.
-    home = Path(os.environ.get("HOME") or "/")
-    credentials = Credentials(find_kubeconfig(settings.kubeconfig, os.environ, home))
+    credentials = Credentials(find_kubeconfig(settings.kubeconfig, os.environ, Path.home()))
     pod_namespace = NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else None
     async with await Connection.open(credentials, settings.connection()) as connection:
         controller = Controller(settings, connection, pod_namespace)
