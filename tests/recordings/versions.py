@@ -14,7 +14,7 @@ __all__ = ["CHANGES", "Change", "unexplained"]
 
 
 class Change(NamedTuple):
-    """What changed, and where it shows: the name of a scenario, and a pattern of places in it.
+    """What changed, and where it shows: patterns of the names of scenarios, and of places in them.
 
     `sometimes`: it depends on who is faster.
     """
@@ -28,20 +28,17 @@ class Change(NamedTuple):
 NOT_TRIED: Final = (
     "workloads that ask for the same as one that did not fit are parked without a try of their own"
 )
+NO_SLICE: Final = "with elastic jobs on, v0.17 names a slice on the pods of jobs that are not elastic, too"
+WHO_REPLACES: Final = (
+    "the scheduler or the reconciler of the job says that a slice was replaced, with words of its own"
+)
+RIGID: Final = "(filler|partial|rigid|urgent)"
+BATCH: Final = "0[12]-batch-jobs.*"
+ELASTIC: Final = "0[56]-elastic-.*"
 CHANGES: Final = (
-    Change(
-        NOT_TRIED,
-        "01-batch-jobs",
-        r"^submit > Workload/team-a/job-three-#1 > status > conditions > QuotaReserved",
-    ),
-    Change(
-        NOT_TRIED, "01-batch-jobs", r"^submit > Workload/team-a/job-three-#1 > status > resourceRequests$"
-    ),
-    Change(
-        NOT_TRIED,
-        "01-batch-jobs",
-        r"events > Workload/job-three-#1 Warning Pending .* insufficient unused quota",
-    ),
+    Change(NOT_TRIED, BATCH, r"^submit > Workload/team-a/job-three-#1 > status > conditions > QuotaReserved"),
+    Change(NOT_TRIED, BATCH, r"^submit > Workload/team-a/job-three-#1 > status > resourceRequests$"),
+    Change(NOT_TRIED, BATCH, r"events > Workload/job-three-#1 Warning Pending .* insufficient unused quota"),
     Change(
         "between the writes that count the last pods of a Job and that call it complete, they are reclaimable",
         "10-tas-job",
@@ -53,17 +50,35 @@ CHANGES: Final = (
         "12-cohort-borrow-reclaim",
         r"events > Workload/job-a-3-#1 Warning Pending .* no longer fits after processing another workload$",
     ),
+    Change(
+        NO_SLICE,
+        ELASTIC,
+        f"> Job/team-a/{RIGID} > template > annotations > kueue.x-k8s.io/workload-slice-name$",
+    ),
+    # How many there are shows in the Job's status.
+    Change(NO_SLICE, ELASTIC, f'> pods > .*"of": "Job/{RIGID}"'),
+    Change(
+        WHO_REPLACES,
+        ELASTIC,
+        r"> Workload/team-a/job-elastic-#\d > status > conditions > Finished > message$",
+        sometimes=True,
+    ),
+    Change(
+        WHO_REPLACES,
+        ELASTIC,
+        r"> events > Workload/job-elastic-#\d Normal WorkloadSliceReplaced",
+        sometimes=True,
+    ),
 )
 
 
 def unexplained(scenario: str, found: Iterable[Difference]) -> list[str]:
     """Differences that no change between the versions makes, and changes that make none, as text."""
-    unused = [each for each in CHANGES if each.scenario == scenario and not each.sometimes]
+    of_scenario = [each for each in CHANGES if re.fullmatch(each.scenario, scenario)]
+    unused = [each for each in of_scenario if not each.sometimes]
     left = []
     for difference in found:
-        changes = [
-            each for each in CHANGES if each.scenario == scenario and re.search(each.place, difference.place)
-        ]
+        changes = [each for each in of_scenario if re.search(each.place, difference.place)]
         if not changes:
             left.append(str(difference))
         unused = [each for each in unused if each not in changes]
