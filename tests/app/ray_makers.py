@@ -59,7 +59,7 @@ def ray_cluster(world, name, workers=1, *, elastic=False):
     return made(world, "RayCluster", name, spec, elastic=elastic)
 
 
-def ray_job(world, name, workers=1, *, priority=None):
+def ray_job(world, name, workers=1, *, priority=None, elastic=False):
     """One that a submitter of 100m starts; its cluster goes when it has ended."""
     spec = {
         "suspend": True,
@@ -68,9 +68,16 @@ def ray_job(world, name, workers=1, *, priority=None):
         "submitterPodTemplate": {
             "spec": {"containers": [container("submitter", "100m")], "restartPolicy": "Never"}
         },
-        "rayClusterSpec": cluster_spec(workers),
+        "rayClusterSpec": cluster_spec(workers, elastic=elastic),
     }
-    return made(world, "RayJob", name, spec, priority=priority)
+    return made(world, "RayJob", name, spec, priority=priority, elastic=elastic)
+
+
+async def ask_for(world, workers):
+    """What Ray's autoscaler writes into the one RayCluster of the namespace."""
+    [cluster] = await world.call(world.client.list, RAY, "RayCluster", world.namespace)
+    change = {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": workers}
+    await world.call(world.client.patch, {"apiVersion": RAY, "kind": "RayCluster", **cluster}, [change])
 
 
 def ray_service(world, name, workers=1, *, elastic=False, priority=None):

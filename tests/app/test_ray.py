@@ -8,9 +8,11 @@ import pytest
 from tests.app.ray_makers import (
     FRAMEWORKS,
     RAY,
+    ask_for,
     priority_class,
     ray_job,
     ray_service,
+    slices,
     until,
     until_pods,
     until_slices,
@@ -138,7 +140,8 @@ async def test_an_elastic_service_that_had_to_wait_serves_and_is_resized(plane_w
     assert plane_with_kuberay is world.plane
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "4")
-    async with controller(world, frameworks=FRAMEWORKS):
+    # Clusters are looked at for the service's sake, also where they are no jobs to Kueue themselves.
+    async with controller(world, frameworks=("ray.io/rayservice",)):
         await make(world, "other", "3")
         await until_stored(world, "other", holds("Admitted"))
         await world.call(world.client.create, ray_service(world, "fruit", elastic=True))
@@ -147,17 +150,34 @@ async def test_an_elastic_service_that_had_to_wait_serves_and_is_resized(plane_w
         await until_pods(world, 2)
         await until_serving(world, "fruit")
         await until_slices(world, "fruit", ((1, 1), "Admitted"))
-
-        async def ask_for(workers):
-            [cluster] = await world.call(world.client.list, RAY, "RayCluster", world.namespace)
-            change = {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": workers}
-            await world.call(
-                world.client.patch, {"apiVersion": RAY, "kind": "RayCluster", **cluster}, [change]
-            )
-
-        await ask_for(3)
+        await ask_for(world, 3)
         await until_pods(world, 4)
         await until_slices(world, "fruit", ((1, 1), REPLACED), ((1, 3), "Admitted"))
-        await ask_for(2)
+        await ask_for(world, 2)
         await until_pods(world, 3)
         await until_slices(world, "fruit", ((1, 1), REPLACED), ((1, 2), "Admitted"))
+
+
+async def test_an_elastic_job_is_resized_while_it_runs_and_ends(plane_with_kuberay, world):
+    assert plane_with_kuberay is world.plane
+    await world.call(world.client.apply, node("node-a"))
+    await queues(world, "5")
+    async with controller(world, frameworks=FRAMEWORKS):
+        await world.call(world.client.create, ray_job(world, "tune", elastic=True))
+        await until_status(world, "tune", "jobDeploymentStatus", "Running")
+        await until_pods(world, 3)
+        await ask_for(world, 3)
+        await until_pods(world, 5)
+        await until_slices(world, "tune", ((1, 1, 1), REPLACED), ((1, 3, 1), "Admitted"))
+        await ask_for(world, 5)
+        await until_pods(world, 5, gated=2)
+        await until_slices(
+            world, "tune", ((1, 1, 1), REPLACED), ((1, 3, 1), "Admitted"), ((1, 5, 1), "waits")
+        )
+        await ask_for(world, 2)
+        await until_pods(world, 4)
+        await finish(world, "tune")
+        await until(
+            lambda: slices(world, "tune"),
+            lambda found: {state for _, state in found} == {REPLACED, "Succeeded"},
+        )
