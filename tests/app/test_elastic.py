@@ -76,6 +76,12 @@ async def test_a_job_grows_from_2_over_4_to_8_and_shrinks_to_3(plane_with_pods, 
         await until_pods(world, 3)
         await until_slices(world, "training", ((2,), REPLACED), ((3,), "Admitted"), ((4,), REPLACED))
         await until_stored(world, "next", holds("Admitted"))
+    # What happens while nobody decides is made up for.
+    await end(world, "next")
+    await resize(5)
+    await until_pods(world, 3, gated=2)
+    async with controller(world):
+        await until_pods(world, 5)
     workloads = await world.call(world.client.list, KUEUE, "Workload", world.namespace)
     slices = [each for each in workloads if each["metadata"]["name"].startswith("job-training-")]
     names = {each["metadata"]["annotations"]["kueue.x-k8s.io/workload-slice-name"] for each in slices}

@@ -112,14 +112,17 @@ async def test_production_goes_before_development(plane_with_kuberay, world):
         await until_slices(world, "dev", ((1, 1, 1), "Succeeded"))
 
 
-async def test_a_service_that_had_to_wait_serves_and_comes_back_after_an_eviction(plane_with_kuberay, world):
+@pytest.mark.parametrize("elastic", [False, True])
+async def test_a_service_that_had_to_wait_serves_and_comes_back_after_an_eviction(
+    plane_with_kuberay, world, elastic
+):
     assert plane_with_kuberay is world.plane
     await world.call(world.client.apply, node("node-a"))
     await queues(world, "2", **PREEMPTS)
     async with controller(world, frameworks=FRAMEWORKS):
         await make(world, "other", "1")
         await until_stored(world, "other", holds("Admitted"))
-        await world.call(world.client.create, ray_service(world, "fruit"))
+        await world.call(world.client.create, ray_service(world, "fruit", elastic=elastic))
         await until_slices(world, "fruit", ((1, 1), "waits"))
         # KubeRay makes a cluster all the same, which it would not release.
         await until(lambda: clusters(world), lambda found: found == [True])
