@@ -115,3 +115,21 @@ def test_the_assignment_of_a_single_pod_stays() -> None:
     assert places(moved) == {"x1": 1}
     o.feed(engine, node("x1", cpu=2), o.workload("new", "lq", gang(1, required=HOST)), at=DUE)
     assert [places(one) for one in o.cycle(engine, at=DUE).admitted] == [{"x2": 1}]
+
+
+def test_what_came_late_does_not_ask_again() -> None:
+    """An event that left before the new places were written, and reaches us after we decided on them."""
+    pods = gang(3, preferred=RACK)
+    engine = failing(cluster(), pods, ("x1", 1), ("x2", 2))
+    (moved,) = o.cycle(engine, at=DUE).moved
+    assert places(moved) == {"x2": 2, "x3": 1}
+    made = o.workload_json("w", "lq", pods)
+    o.feed(engine, on(made, ("x1", 1), ("x2", 2), failed=("x1",)), at=DUE)
+    o.feed(engine, on(made, ("x2", 2), ("x3", 1)), at=DUE)
+    later = o.cycle(engine, at=2 * DUE)
+    assert (list(later.evicted), list(later.moved), list(later.requeued)) == ([], [], [])
+    # Another node that fails is another matter.
+    o.feed(engine, node("x3", ready=False), on(made, ("x2", 2), ("x3", 1), failed=("x3",)), at=2 * DUE)
+    o.feed(engine, node("x1"), at=2 * DUE)
+    (again,) = o.cycle(engine, at=3 * DUE).moved
+    assert places(again) == {"x1": 1, "x2": 2}

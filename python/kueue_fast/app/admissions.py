@@ -26,7 +26,7 @@ from kueue_fast.model import conditions
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.model.topology_names import HOSTNAME
 
-__all__ = ["AdmissionWriter", "Admissions", "same_request"]
+__all__ = ["AdmissionWriter", "Admissions", "may_move", "same_request"]
 
 log = logging.getLogger("scheduler")
 
@@ -101,13 +101,9 @@ class AdmissionWriter:
         if workload is None:
             return
         topologies = admission.topologies_of(decision.pod_sets, by_hostname_prefix=self._by_hostname_prefix)
-        places = hosts(decision)
 
         def build(current: Workload) -> Workload | None:
-            if not same_request(current, workload) or not holds(current, decision.cluster_queue):
-                return None
-            # Another node than the one that was replaced: it would be forgotten with that one.
-            if fails_on(current, places) and not fails_on(workload, places):
+            if not may_move(current, workload, decision):
                 return None
             return admission.admitted(current, decision, now, self._reasons, topologies=topologies)
 
@@ -155,6 +151,19 @@ def same_request(current: Workload, decided: Workload) -> bool:
         current.metadata.generation == decided.metadata.generation
         and not current.metadata.deletion_timestamp
         and current.spec.active is not False
+    )
+
+
+def may_move(current: Workload, decided: Workload, decision: Admission) -> bool:
+    """Whether the new places may be written: it holds its quota still, and none of them has failed since.
+
+    All failed nodes are forgotten with that write, so that nobody would hear of another one.
+    """
+    places = hosts(decision)
+    return (
+        same_request(current, decided)
+        and holds(current, decision.cluster_queue)
+        and (not fails_on(current, places) or fails_on(decided, places))
     )
 
 

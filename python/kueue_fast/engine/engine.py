@@ -259,6 +259,8 @@ class Engine:
             record = state.rows.records.get(key)
             if record is None or state.tables.workloads.reserved_in[record.row] == NONE:
                 continue
+            if second_pass.is_done(record, waiting.workload):
+                continue
             found[record.row] = waiting
             entries.append(second_pass.entry(state, record, waiting.workload))
             if entries[-1][1]:

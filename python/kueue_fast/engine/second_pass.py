@@ -12,7 +12,13 @@ from kueue_fast.engine.decisions import Eviction
 from kueue_fast.engine.state import State
 from kueue_fast.model import conditions
 from kueue_fast.model.placements import placements
-from kueue_fast.model.second_pass import loses_node, needs_second_pass, no_replacement_message, wait_ns
+from kueue_fast.model.second_pass import (
+    PENDING,
+    loses_node,
+    needs_second_pass,
+    no_replacement_message,
+    wait_ns,
+)
 
 
 def is_due(workload: Workload) -> bool:
@@ -87,6 +93,23 @@ class SecondPassQueue:
         """All that are ready, in order of their keys; upstream takes them in random order."""
         ready, self._ready = sorted(self._ready.items()), {}
         return ready
+
+
+def is_done(record: Record, workload: Workload) -> bool:
+    """Whether what a Workload was queued for has been decided since: its event came later than the decision.
+
+    It is queued anew by such an event, with its places as they were.
+    """
+    assert record.admission is not None
+    unhealthy = {node.name for node in (workload.status.unhealthy_nodes if workload.status else None) or ()}
+    if not unhealthy:
+        return not any(one.delayed == PENDING and one.placement is None for one in record.admission[1])
+    return not any(
+        values[-1] in unhealthy
+        for one in record.admission[1]
+        if one.placement is not None
+        for values, _ in one.placement.domains
+    )
 
 
 def node_failure(workload: Workload, cluster_queue: str) -> Eviction:
