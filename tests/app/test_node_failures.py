@@ -7,12 +7,20 @@ import pytest
 
 from kueue_fast.api.decode import decode_object
 from kueue_fast.model.placements import placements
-from tests.app.test_controller import condition, controller, is_true, until_events, until_stored
+from tests.app.test_controller import (
+    cluster_queue,
+    condition,
+    controller,
+    is_true,
+    until_events,
+    until_stored,
+)
 from tests.app.test_jobs import job, until_job
 from tests.app.test_topology_ungater import RACK, rack_node, topology_queues
-from tests.app.test_workloads import events_of, workload_of
+from tests.app.test_workloads import answer, events_of, set_active, workload_of
 from tests.controlplane import account
 from tests.controlplane.client import RequestError
+from tests.controlplane.world import KUEUE
 
 pytestmark = pytest.mark.live
 
@@ -277,3 +285,34 @@ async def test_room_that_another_pod_leaves_is_used(plane_with_pods, world):
         path = world.client.path_of(other)
         await world.call(world.client.request, "DELETE", path, {"gracePeriodSeconds": 0})
         await until_stored(world, name, settled(world, a=2))
+
+
+async def test_places_come_when_the_nodes_are_provisioned(plane_with_pods, world):
+    """TP-608, TP-1604: quota first, then the check, then places, which admit the Workload."""
+    assert plane_with_pods is world.plane
+    check = {
+        "apiVersion": KUEUE,
+        "kind": "AdmissionCheck",
+        "metadata": {"name": world.namespace},
+        "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request"},
+    }
+    async with nodes(world, "a"):
+        await world.call(world.client.apply, check)
+        await set_active(world, check, "True")
+        strategy = {"admissionChecks": [{"name": world.namespace}]}
+        queue = cluster_queue(world.namespace, "8", admissionChecksStrategy=strategy)
+        await world.call(world.client.apply, queue)
+        async with controller(world):
+            await world.call(world.client.create, placed_job(world, "j"))
+            name = await workload_of(world, "j")
+            reserved = await until_stored(world, name, is_true("QuotaReserved"))
+            [pod_set] = reserved["status"]["admission"]["podSetAssignments"]
+            assert (pod_set["delayedTopologyRequest"], places(world, reserved)) == ("Pending", {})
+            await answer(world, name, "Ready")
+            placed = await until_stored(world, name, is_true("Admitted"))
+            [pod_set] = placed["status"]["admission"]["podSetAssignments"]
+            assert (pod_set["delayedTopologyRequest"], places(world, placed)) == ("Ready", {"a": 2})
+            await until_runs_on(world, "aa")
+            found = await until_events(world, 2)
+    reasons = [each["reason"] for each in found if each["regarding"]["name"] == name]
+    assert sorted(reasons) == ["Admitted", "QuotaReserved"]
