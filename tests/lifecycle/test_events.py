@@ -24,6 +24,8 @@ def test_events_of_an_admission_carry_queue_and_wait() -> None:
     reserved = events.quota_reserved("ns", "w", "cq", 61 * SECOND, 5)
     assert (reserved.type, reserved.reason, reserved.kind) == ("Normal", "QuotaReserved", "Workload")
     assert reserved.message == "Quota reserved in ClusterQueue cq, wait time since queued was 61s"
+    borrowing = events.quota_reserved("ns", "w", "cq", 0, 5, considered="main: spot(Fit;borrow=1)")
+    assert borrowing.message.endswith("queued was 0s; Flavors considered: main: spot(Fit;borrow=1)")
     got = events.admitted("ns", "w", "cq", 0, 5)
     assert got.message == "Admitted by ClusterQueue cq, wait time since reservation was 0s"
 

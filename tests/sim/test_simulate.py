@@ -283,6 +283,18 @@ def test_events_tell_a_job_from_creation_to_end() -> None:
     assert [(event.type, event.reason) for event in of_b] == [("Warning", "Pending")]
 
 
+def test_the_event_of_a_reservation_tells_which_flavors_did_not_simply_fit() -> None:
+    """QP-465."""
+    jobs = (job("big", cpu=6, queue="lq-a"), job("small", cpu=1, queue="lq-b"))
+    result, _ = run(*team(), *jobs, events=True)
+    messages = {event.name: event.message for event in result.events if event.reason == "QuotaReserved"}
+    want = "Quota reserved in ClusterQueue {}, wait time since queued was 0s"
+    assert messages == {
+        rows(result)["big"].name: want.format("a") + "; Flavors considered: main: default(Fit;borrow=1)",
+        rows(result)["small"].name: want.format("b"),
+    }
+
+
 def test_progress_is_reported() -> None:
     heard: list[tuple[int, int]] = []
     load = [workload(f"w{n}", arrival=f"{n}s", run_time="500ms") for n in range(100)]

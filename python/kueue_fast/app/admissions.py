@@ -128,7 +128,11 @@ class AdmissionWriter:
         told: list[Event] = []
         if news.quota_reserved:
             waited = now - queued_since(before, now)
-            told.append(events.quota_reserved(namespace, name, decision.cluster_queue, waited, now))
+            told.append(
+                events.quota_reserved(
+                    namespace, name, decision.cluster_queue, waited, now, considered=decision.considered
+                )
+            )
         if news.admitted:
             told.append(events.admitted(namespace, name, decision.cluster_queue, 0, now))
         for event in told:

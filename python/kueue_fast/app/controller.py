@@ -139,7 +139,7 @@ class Controller:
 
     def _make_engine(self) -> Engine:
         try:
-            return Engine(self._settings.configuration, self._settings.feature_gates)
+            return Engine(self._settings.configuration, self._settings.feature_gates, attempts=True)
         except Unsupported as error:
             raise InputError(str(error), object="Configuration") from error
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 TRY_NEXT_FLAVOR = "TryNextFlavor"
 PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
 NEVER = "Never"
-_POLICIES = {NEVER: 0, "": 1, "LowerPriority": 2, "LowerOrNewerEqualPriority": 3, "Any": 4}
+LOWER_PRIORITY = 2
+"""Number of the policy LowerPriority in the kernel; lower numbers let nobody be taken."""
+_POLICIES = {NEVER: 0, "": 1, "LowerPriority": LOWER_PRIORITY, "LowerOrNewerEqualPriority": 3, "Any": 4}
 
 
 def read_quotas(groups: Iterable[ResourceGroup] | None) -> Quotas:

@@ -19,6 +19,8 @@ class Admission(msgspec.Struct, frozen=True, gc=False):
     cluster_queue: str
     pod_sets: tuple[PodSetAssignment, ...]
     checks: tuple[str, ...]
+    considered: str = ""
+    """Flavors that did not simply fit, as the event tells of them (QP-465); only with `Engine(attempts=True)`."""
 
 
 Requests: TypeAlias = tuple[tuple[str, Mapping[str, int]], ...]

@@ -28,6 +28,7 @@ from kueue_fast.engine.activity import required_checks
 from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
 from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Replacement, Requeued
 from kueue_fast.engine.explain import Standing, describe
+from kueue_fast.engine.flavor_attempts import PASSED_OVER, FlavorAttempts
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.queue_numbers import QueueNumbers, queue_numbers
@@ -71,8 +72,13 @@ class Engine:
     """
 
     def __init__(
-        self, configuration: Configuration | None = None, feature_gates: Mapping[str, bool] | None = None
+        self,
+        configuration: Configuration | None = None,
+        feature_gates: Mapping[str, bool] | None = None,
+        *,
+        attempts: bool = False,
     ) -> None:
+        """`attempts`: admissions say which flavors were considered, which takes about as long as the rest of it all."""
         configuration = configuration or Configuration()
         gates = FeatureGates({**(configuration.feature_gates or {}), **(feature_gates or {})})
         self._state = State(configuration, gates)
@@ -80,6 +86,7 @@ class Engine:
         self._queues = Queues(self._state, self._intake)
         self._topologies = Topologies(self._state, self._queues, self._intake)
         self._inventory = Inventory(self._state, self._queues, self._intake, self._topologies)
+        self._attempts = FlavorAttempts(self._state) if attempts else None
         self._words: dict[str, Refusal] = {}
         self._cycle = 0
         self._kept: set[int] = set()  # rows whose stored places are the result of their second pass (TP-1503)
@@ -217,14 +224,22 @@ class Engine:
         state.topology.refresh()
         scheduler = state.tables.scheduler
         again = self._take_second_pass(now_ns)
+        attempts = self._attempts
+        if attempts is not None:
+            attempts.begin()
         heads = scheduler.run(now_ns)
         self._cycle = scheduler.cycle
-        admitted, moved = [], []
+        moved, new = [], []
         for row, queue, detail, places, held in scheduler.admissions():
             if held:
                 moved.append(self._move(row, queue, detail))
             else:
-                admitted.append(self._admission(row, queue, detail, places))
+                new.append((row, queue, detail, places))
+        if attempts is None:
+            admitted = [self._admission(*one) for one in new]
+        else:
+            told = attempts.words([(row, queue) for row, queue, _, _ in new])
+            admitted = [self._admission(*one, words) for one, words in zip(new, told, strict=True)]
         requeued, evicted = [], []
         self._refusal_of = []
         for number, refusal in enumerate(scheduler.refusals()):
@@ -305,7 +320,9 @@ class Engine:
             for victim, queue, reason, preemptor in rows
         ]
 
-    def _admission(self, row: int, queue: int, detail: bytes, places: bool) -> Admission:
+    def _admission(
+        self, row: int, queue: int, detail: bytes, places: bool, considered: str = ""
+    ) -> Admission:
         state = self._state
         record = state.rows.by_row[row]
         entry = state.by_row[queue]
@@ -318,7 +335,7 @@ class Engine:
         checks: tuple[str, ...] = ()
         if entry.rules:
             checks = required_checks(entry.rules, {name for one in pod_sets for name in one.flavors.values()})
-        return Admission(record.key, entry.name, pod_sets, checks)
+        return Admission(record.key, entry.name, pod_sets, checks, considered)
 
     def _refusal(
         self, row: int, queue: int, outcome: int, requeue: int, mode: int, victims: int, reasons: bytes
@@ -333,6 +350,8 @@ class Engine:
             state.now_ns, self._cycle,
         )  # fmt: skip
         self._words[record.key] = words
+        if self._attempts is not None and OUTCOMES[outcome] in PASSED_OVER:
+            self._attempts.keep(record)
         return Requeued(record.key, entry.name, REQUEUE_REASONS[requeue], OUTCOMES[outcome], words)
 
     # --- questions

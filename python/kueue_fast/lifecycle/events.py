@@ -65,11 +65,18 @@ def _workload(time_ns: int, type_: str, reason: str, namespace: str, name: str, 
     )
 
 
-def quota_reserved(namespace: str, name: str, cluster_queue: str, waited_ns: int, now_ns: int) -> Event:
-    """Event of a Workload that got a reservation after `waited_ns` in the queue. Source: QC-144."""
+def quota_reserved(
+    namespace: str, name: str, cluster_queue: str, waited_ns: int, now_ns: int, *, considered: str = ""
+) -> Event:
+    """Event of a Workload that got a reservation after `waited_ns` in the queue.
+
+    `considered`: flavors that did not simply fit, in words. Source: QC-144, QP-465.
+    """
     message = (
         f"Quota reserved in ClusterQueue {cluster_queue}, wait time since queued was {seconds(waited_ns)}s"
     )
+    if considered:
+        message += f"; Flavors considered: {considered}"
     return _workload(now_ns, NORMAL, "QuotaReserved", namespace, name, message)
 
 

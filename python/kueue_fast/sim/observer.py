@@ -42,6 +42,10 @@ class NamedDecision(Decision, Protocol):
     def workload(self) -> str:
         """`namespace/name`."""
 
+    @property
+    def considered(self) -> str:
+        """Flavors that did not simply fit, in words."""
+
 
 class WorkloadObserver:
     """Turns changes of Workloads into rows, meters, events and runs."""
@@ -141,8 +145,11 @@ class WorkloadObserver:
         self._recorder.reserved(key, admission.cluster_queue, pod_set_rows(admission), usage, now)
         self._last_words.pop(key, None)
         waited = now - queued_since(workload, row)
+        considered = "" if decision is None else decision.considered
         self._recorder.event(
-            events.quota_reserved(row.namespace, row.name, admission.cluster_queue, waited, now)
+            events.quota_reserved(
+                row.namespace, row.name, admission.cluster_queue, waited, now, considered=considered
+            )
         )
 
     def _reclaimed(self, key: str, workload: Workload) -> None:

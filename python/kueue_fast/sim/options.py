@@ -36,7 +36,7 @@ class SimulationOptions:
 def new_engine(options: SimulationOptions) -> Engine:
     """An engine that knows no object yet. Raises InputError."""
     try:
-        return Engine(configuration=options.configuration, feature_gates=options.feature_gates)
+        return Engine(options.configuration, options.feature_gates, attempts=options.events)
     except Unsupported as error:
         raise InputError(str(error), object="Configuration") from error
 
