@@ -96,6 +96,15 @@ def plane_with_lws(plane_with_pods: ControlPlane) -> ControlPlane:
 
 
 @pytest.fixture(scope="session")
+def plane_with_lws_operator(plane_with_lws: ControlPlane) -> ControlPlane:
+    """The same, with the operator of LeaderWorkerSets."""
+    from tests.controlplane.leader_worker_sets import up_lws
+
+    up_lws(plane_with_lws)
+    return plane_with_lws
+
+
+@pytest.fixture(scope="session")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KueueManager]:
     """Kueue's own manager, on a plane of its own, since its webhooks would disturb the tests of the other."""
     from tests.controlplane.kueue_manager import up_kueue
