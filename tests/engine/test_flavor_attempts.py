@@ -87,9 +87,42 @@ SAID: dict[str, tuple[Any, dict[str, str]]] = {
         ),
         {"w": f"main: one(preemptionMode=NoCandidates;{ONE_MORE})"},
     ),
-    "a flavor is full of workloads that could be preempted: that victims were needed": (
+    "a flavor is full of workloads that could be preempted": (
         lambda: admission(
             queue("q", 0, None, two(1, 4), within="LowerPriority"),
+            held("old", "q"),
+            waits("w", "q", priority=1),
+        ),
+        {"w": f"main: one(preemptionMode=Preempt;{ONE_MORE})"},
+    ),
+    "preempting all that may be preempted would not be enough": (
+        lambda: admission(
+            queue("q", 0, None, two(2, 4), within="LowerPriority"),
+            held("old", "q"),
+            held("urgent", "q", priority=1),
+            waits("w", "q", 2, priority=1),
+        ),
+        {"w": f"main: one(preemptionMode=NoCandidates;{ONE_MORE.replace('1 more', '2 more')})"},
+    ),
+    "one as urgent may be preempted if it is newer": (
+        lambda: admission(
+            queue("q", 0, None, two(1, 4), within="LowerOrNewerEqualPriority"),
+            held("newer", "q", created=9),
+            waits("w", "q", created=5),
+        ),
+        {"w": f"main: one(preemptionMode=Preempt;{ONE_MORE})"},
+    ),
+    "and not if it is older": (
+        lambda: admission(
+            queue("q", 0, None, two(1, 4), within="LowerOrNewerEqualPriority"),
+            held("older", "q", created=1),
+            waits("w", "q", created=5),
+        ),
+        {"w": f"main: one(preemptionMode=NoCandidates;{ONE_MORE})"},
+    ),
+    "in a cohort: only that victims were needed": (
+        lambda: admission(
+            queue("q", 0, "all", two(1, 4), within="LowerPriority"),
             held("old", "q"),
             waits("w", "q", priority=1),
         ),

@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 TRY_NEXT_FLAVOR = "TryNextFlavor"
 PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
 NEVER = "Never"
-LOWER_PRIORITY = 2
-"""Number of the policy LowerPriority in the kernel; lower numbers let nobody be taken."""
-_POLICIES = {NEVER: 0, "": 1, "LowerPriority": LOWER_PRIORITY, "LowerOrNewerEqualPriority": 3, "Any": 4}
+LOWER_PRIORITY, LOWER_OR_NEWER = 2, 3
+"""Numbers of two policies in the kernel; lower numbers let nobody be taken, a greater one anybody."""
+_POLICIES = {
+    NEVER: 0,
+    "": 1,
+    "LowerPriority": LOWER_PRIORITY,
+    "LowerOrNewerEqualPriority": LOWER_OR_NEWER,
+    "Any": 4,
+}
 
 
 def read_quotas(groups: Iterable[ResourceGroup] | None) -> Quotas:

@@ -23,7 +23,7 @@ from kueue_fast.arrays.decisions import (
     Reason,
 )
 from kueue_fast.arrays.layouts import Layout, pods_of_group
-from kueue_fast.arrays.resource_groups import LOWER_PRIORITY
+from kueue_fast.arrays.resource_groups import LOWER_OR_NEWER, LOWER_PRIORITY
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.templates import ELIGIBLE
 from kueue_fast.arrays.workloads import Record
@@ -38,10 +38,12 @@ __all__ = ["PASSED_OVER", "FlavorAttempts"]
 PASSED_OVER: Final = frozenset(("NoLongerFits", "Overlap"))
 """Outcomes after which the scan goes on in the next cycle (QC-128, QP-502)."""
 
-FIT, PREEMPT, NO_CANDIDATES, NO_FIT = "Fit", "Preempt", "preemptionMode=NoCandidates", "NoFit"
-"""How an attempt went, as the event names it; PREEMPT says only that victims would have been needed."""
+FIT, NO_FIT = "Fit", "NoFit"
+NO_CANDIDATES, OWN, UNKNOWN = "preemptionMode=NoCandidates", "preemptionMode=Preempt", "Preempt"
+"""How an attempt went, as the event names it. UNKNOWN: victims would have been needed, perhaps of other queues."""
 # From bad to good: an attempt is as bad as the worst of its resources.
-_ORDER: Final = {NO_FIT: 0, NO_CANDIDATES: 1, PREEMPT: 2, FIT: 3}
+_ORDER: Final = {NO_FIT: 0, NO_CANDIDATES: 1, UNKNOWN: 2, OWN: 2, FIT: 3}
+BUFFER_NS: Final = 300_000_000_000  # SchedulerTimestampPreemptionBuffer
 
 
 class Attempt(NamedTuple):
@@ -297,27 +299,45 @@ class _Scan:
         )
         if held is None or not asks:
             return NO_FIT, borrow, texts
-        if self._has_candidates(flavor, resource):
-            return PREEMPT, 0, texts
-        return NO_CANDIDATES, borrow, texts
+        return (*self._victims(queue, flavor, resource, value, borrow), texts)
 
-    def _has_candidates(self, flavor: int, resource: int) -> bool:
-        """Whether anybody holds some of this quota that policies and priorities would let it take (QP-601..604)."""
+    def _victims(self, queue: int, flavor: int, resource: int, value: int, borrow: int) -> tuple[str, int]:
+        """What preemption could do, and the borrow level after it, as far as it can be told without a search (QP-640).
+
+        That is when nobody could be taken at all, and in a ClusterQueue without a cohort, whose own workloads make
+        room together or not.
+        """
         state, tables = self._state, self._state.tables
-        workloads, flavors, held = tables.workloads, tables.flavors, tables.scheduler.held
-        for queue in {*state.tree.queues_of_tree(self._queue), self._queue}:
-            policies = flavors.within_policy if queue == self._queue else flavors.reclaim_policy
-            policy = policies[self._queue]
-            if policy < LOWER_PRIORITY:
-                continue
-            for row in held.rows(queue):
-                if row in self._own:
+        freed = count = 0
+        for other in {*state.tree.queues_of_tree(queue), queue}:
+            for row in tables.scheduler.held.rows(other):
+                if row in self._own or not self._may_take(row, other == queue):
                     continue
-                if policy == LOWER_PRIORITY and workloads.priority[row] >= workloads.priority[self._row]:
-                    continue
-                if any(slot[0] == resource and slot[2] == flavor for slot in workloads.slots_of(row)):
-                    return True
-        return False
+                held = [slot[3] for slot in tables.workloads.slots_of(row) if slot[::2] == (resource, flavor)]
+                count += len(held)
+                freed = add(freed, sum(held))
+        if not count:
+            return NO_CANDIDATES, borrow
+        if tables.forest.parent[queue] != NONE:
+            return UNKNOWN, 0
+        column = tables.flavors.column[flavor, resource]
+        fits = value <= add(tables.forest.find_available(queue, column), freed)
+        return (OWN if fits else NO_CANDIDATES), borrow
+
+    def _may_take(self, row: int, own: bool) -> bool:
+        """Whether policy and priorities let the workload take the place of another one (QP-601)."""
+        tables = self._state.tables
+        workloads, flavors = tables.workloads, tables.flavors
+        policy = (flavors.within_policy if own else flavors.reclaim_policy)[self._queue]
+        if policy < LOWER_PRIORITY:
+            return False
+        if policy > LOWER_OR_NEWER:
+            return True
+        ahead = workloads.priority[self._row] - workloads.priority[row]
+        if ahead or policy == LOWER_PRIORITY:
+            return ahead > 0
+        buffer = BUFFER_NS if tables.scheduler.preemptor.candidates.timestamp_buffer else 0
+        return workloads.timestamp[row] - workloads.timestamp[self._row] > buffer
 
     # --- the slice that it replaces
 
