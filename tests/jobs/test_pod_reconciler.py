@@ -11,7 +11,7 @@ from kueue_fast.api.kueue import Workload, WorkloadStatus
 from kueue_fast.errors import InputError
 from kueue_fast.jobs.actions import DeletePod, RecordEvent, UpdatePod
 from kueue_fast.jobs.pod_group import PodGroup
-from kueue_fast.jobs.pod_reconciler import reconcile
+from kueue_fast.jobs.pod_reconciler import reconcile, reconcile_empty_group
 from kueue_fast.jobs.reconciler import CreateWorkload, UpdateWorkload, UpdateWorkloadStatus
 from kueue_fast.jobs.settings import JobSettings
 from tests.jobs.kinds import PRIORITY, QUEUE
@@ -251,3 +251,50 @@ def test_nothing_is_deleted_twice() -> None:
     workload = made(PAIR)
     assert kinds(step(job, workload)) == [DeletePod]
     assert step(job, workload, observed=False) == []
+
+
+def left_behind(*, marked: bool = True, controlled: bool = False, **metadata: Any) -> Workload:
+    """A Workload with the name of a group that has no pods."""
+    owner = {
+        "apiVersion": "example.com/v1",
+        "kind": "Any",
+        "name": "other",
+        "uid": "u",
+        "controller": controlled,
+    }
+    made = {
+        "name": "group",
+        "namespace": "ns",
+        "finalizers": ["kueue.x-k8s.io/resource-in-use"],
+        "annotations": {"kueue.x-k8s.io/is-group-workload": "true"} if marked else {},
+        "ownerReferences": [owner],
+        **metadata,
+    }
+    return msgspec.convert({"metadata": made, "spec": {}, "status": {}}, Workload)
+
+
+EMPTY: dict[str, tuple[Workload, str]] = {
+    "its pods are gone, or did not come yet": (left_behind(), "released"),
+    "an older one, without the mark": (left_behind(marked=False), "released"),
+    "somebody else's, which only has the name": (left_behind(marked=False, controlled=True), "nothing"),
+    "one that is controlled ends first": (left_behind(controlled=True), "ended"),
+    "released already": (left_behind(finalizers=[]), "nothing"),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_the_workload_of_a_group_without_pods(case: str) -> None:
+    workload, want = EMPTY[case]
+    actions = reconcile_empty_group(workload, JobSettings(), NOW)
+    match actions:
+        case []:
+            got = "nothing"
+        case [UpdateWorkload(changed, None)]:
+            assert changed.metadata.finalizers is None
+            got = "released"
+        case [UpdateWorkloadStatus(changed, None)]:
+            assert changed.status is not None
+            assert changed.status.conditions is not None
+            assert changed.status.conditions[0].reason == "OwnerNotFound"
+            got = "ended"
+    assert got == want

@@ -24,7 +24,6 @@ from kueue_fast.jobs.pod_group import PodGroup
 from kueue_fast.jobs.pod_group_workload import workload_name
 from kueue_fast.jobs.validation import prebuilt_name
 from kueue_fast.lifecycle.expectations import Expectations
-from kueue_fast.lifecycle.retention import without_finalizer
 
 __all__ = ["PodJobController"]
 
@@ -128,17 +127,13 @@ class PodJobController:
         return actions
 
     def _orphaned(self, key: Key, now: int) -> Sequence[GroupAction]:
-        """All pods are gone: the Workload of one pod ends, that of a group may go once it is deleted.
-
-        Source: JS-061.
-        """
+        """All pods are gone: the Workload of one pod ends, that of a group may go. Source: JS-061."""
         namespace, group_of, name = key
         if group_of:
             found: Workload | None = self._cluster.get(Workload.KIND, namespace, group_of)
-            if found is None or not _is_of_group(found) or not found.metadata.deletion_timestamp:
+            if found is None:
                 return ()
-            released = without_finalizer(found)
-            return () if released is None else (reconciler.UpdateWorkload(released, None),)
+            return pod_reconciler.reconcile_empty_group(found, self._view.settings, now)
         actions = [
             reconciler.finalize(each, self._view.settings, now)
             for each in self._cluster.list(Workload.KIND, namespace)

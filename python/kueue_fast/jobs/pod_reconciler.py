@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.jobs import names, pod_set_info
+from kueue_fast.jobs import names, pod_names, pod_set_info
 from kueue_fast.jobs.actions import GroupAction
+from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.one_workload import Ensured, in_sync, take_over
 from kueue_fast.jobs.pod import Pods
 from kueue_fast.jobs.pod_group import (
@@ -31,6 +32,7 @@ from kueue_fast.jobs.reconciler import (
     UpdateWorkload,
     UpdateWorkloadStatus,
     View,
+    finalize,
     follow_queue,
     with_reclaimable_pods,
 )
@@ -42,9 +44,23 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.retention import without_finalizer
 from kueue_fast.model import conditions
 
-__all__ = ["reconcile"]
+__all__ = ["reconcile", "reconcile_empty_group"]
 
 KIND: Final = Pods()
+
+
+def reconcile_empty_group(workload: Workload, settings: JobSettings, now_ns: int) -> list[GroupAction]:
+    """What to do with the Workload that has the name of a group without pods: they are gone, or did not come yet.
+
+    It may be deleted from now on, so that those of serving kinds, which are made before their pods, may always be. One
+    that belongs to somebody else only has the name of a group. Source: JS-061, JS-353.
+    """
+    marked = (workload.metadata.annotations or {}).get(pod_names.IS_GROUP_WORKLOAD) == pod_names.TRUE
+    if controller_of(workload.metadata) is not None:
+        action = finalize(workload, settings, now_ns) if marked else None
+        return [] if action is None else [action]
+    released = without_finalizer(workload)
+    return [] if released is None else [UpdateWorkload(released, None)]
 
 
 def reconcile(
