@@ -9,7 +9,7 @@ import pytest
 
 from kueue_fast.api.kueue import Workload, WorkloadStatus
 from kueue_fast.errors import InputError
-from kueue_fast.jobs.actions import DeletePod, RecordEvent, UpdatePod
+from kueue_fast.jobs.actions import DeletePod, RecordEvent, ReleaseWorkload, UpdatePod
 from kueue_fast.jobs.pod_group import PodGroup
 from kueue_fast.jobs.pod_reconciler import reconcile, reconcile_empty_group
 from kueue_fast.jobs.reconciler import CreateWorkload, UpdateWorkload, UpdateWorkloadStatus
@@ -289,8 +289,8 @@ def test_the_workload_of_a_group_without_pods(case: str) -> None:
     match actions:
         case []:
             got = "nothing"
-        case [UpdateWorkload(changed, None)]:
-            assert changed.metadata.finalizers is None
+        case [ReleaseWorkload(released)]:
+            assert released is workload
             got = "released"
         case [UpdateWorkloadStatus(changed, None)]:
             assert changed.status is not None

@@ -21,10 +21,17 @@ from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Write, Writer
 from kueue_fast.errors import KueueFastError
 from kueue_fast.jobs import reconciler
-from kueue_fast.jobs.actions import DeletePod, DeleteWorkload, GroupAction, RecordEvent, UpdatePod
+from kueue_fast.jobs.actions import (
+    DeletePod,
+    DeleteWorkload,
+    GroupAction,
+    RecordEvent,
+    ReleaseWorkload,
+    UpdatePod,
+)
 from kueue_fast.jobs.job_writes import next_write
 from kueue_fast.lifecycle.events import Event
-from kueue_fast.lifecycle.retention import without_finalizer
+from kueue_fast.lifecycle.retention import FINALIZER, without_finalizer
 
 __all__ = ["Steps"]
 
@@ -138,6 +145,8 @@ class Steps:
                 released = without_finalizer(gone)
                 first = patches.update(gone, released) if released is not None else None
                 return [first, None if gone.metadata.deletion_timestamp else patches.delete(gone)], event
+            case ReleaseWorkload(workload):
+                return [patches.remove_finalizer(workload, FINALIZER)], None
             case DeletePod(pod, event):
                 known = self._known(pod)
                 if known is None:

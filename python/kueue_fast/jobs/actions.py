@@ -9,7 +9,7 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.jobs.reconciler import Action
 from kueue_fast.lifecycle.events import Event
 
-__all__ = ["DeletePod", "DeleteWorkload", "GroupAction", "RecordEvent", "UpdatePod"]
+__all__ = ["DeletePod", "DeleteWorkload", "GroupAction", "RecordEvent", "ReleaseWorkload", "UpdatePod"]
 
 
 class DeleteWorkload(NamedTuple):
@@ -17,6 +17,12 @@ class DeleteWorkload(NamedTuple):
 
     workload: Workload
     event: Event | None
+
+
+class ReleaseWorkload(NamedTuple):
+    """Take the finalizer from the Workload, whatever else of it has changed."""
+
+    workload: Workload
 
 
 class UpdatePod(NamedTuple):
@@ -39,4 +45,4 @@ class RecordEvent(NamedTuple):
     event: Event
 
 
-GroupAction: TypeAlias = Action | DeleteWorkload | UpdatePod | DeletePod | RecordEvent
+GroupAction: TypeAlias = Action | DeleteWorkload | ReleaseWorkload | UpdatePod | DeletePod | RecordEvent

@@ -12,7 +12,7 @@ from typing import Final
 
 from kueue_fast.api.kueue import Workload
 from kueue_fast.jobs import names, pod_names, pod_set_info
-from kueue_fast.jobs.actions import GroupAction
+from kueue_fast.jobs.actions import GroupAction, ReleaseWorkload
 from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.jobs.one_workload import Ensured, in_sync, take_over
 from kueue_fast.jobs.pod import Pods
@@ -59,8 +59,7 @@ def reconcile_empty_group(workload: Workload, settings: JobSettings, now_ns: int
     if controller_of(workload.metadata) is not None:
         action = finalize(workload, settings, now_ns) if marked else None
         return [] if action is None else [action]
-    released = without_finalizer(workload)
-    return [] if released is None else [UpdateWorkload(released, None)]
+    return [ReleaseWorkload(workload)] if without_finalizer(workload) is not None else []
 
 
 def reconcile(

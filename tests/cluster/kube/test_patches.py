@@ -110,6 +110,18 @@ def cluster_queue(**metadata):
 
 FINALIZER = "kueue.x-k8s.io/resource-in-use"
 
+
+def test_a_finalizer_goes_whatever_else_has_changed():
+    write = patches.remove_finalizer(cluster_queue(finalizers=["other", FINALIZER]), FINALIZER)
+    assert (write.verb, write.subresource) == (Verb.PATCH, "")
+    assert msgspec.json.decode(write.body) == [
+        {"op": "add", "path": "/metadata/uid", "value": "u"},
+        {"op": "test", "path": "/metadata/finalizers/1", "value": FINALIZER},
+        {"op": "remove", "path": "/metadata/finalizers/1"},
+    ]
+    assert patches.remove_finalizer(cluster_queue(), FINALIZER) is None
+
+
 # name: metadata as it is stored by now, the finalizers that are written (None: nothing is)
 STORED = {
     "it has none": ({"uid": "u"}, [FINALIZER]),

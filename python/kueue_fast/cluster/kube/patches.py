@@ -17,7 +17,15 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.kube.resources import resource_of
 from kueue_fast.cluster.kube.writer import Verb, Write
 
-__all__ = ["create", "delete", "difference", "replace_finalizers", "update", "update_status"]
+__all__ = [
+    "create",
+    "delete",
+    "difference",
+    "remove_finalizer",
+    "replace_finalizers",
+    "update",
+    "update_status",
+]
 
 Operation: TypeAlias = dict[str, Any]
 
@@ -47,6 +55,19 @@ def update(old: KubernetesObject, new: KubernetesObject) -> Write | None:
     before.pop("status", None)
     after.pop("status", None)
     return _patch(old, difference(before, after), "", strict=True)
+
+
+def remove_finalizer(obj: KubernetesObject, finalizer: str) -> Write | None:
+    """Take a finalizer from the object, whatever else of it was changed since; None if it has none of this name.
+
+    Refused if its finalizers were changed, a conflict if it is another object by now.
+    """
+    finalizers = obj.metadata.finalizers or []
+    if finalizer not in finalizers:
+        return None
+    path = f"/metadata/finalizers/{finalizers.index(finalizer)}"
+    operations = [{"op": "test", "path": path, "value": finalizer}, {"op": "remove", "path": path}]
+    return _patch(obj, operations, "", strict=False)
 
 
 def replace_finalizers(obj: KubernetesObject, wanted: Iterable[str]) -> Write:
