@@ -90,6 +90,34 @@ def test_checks_that_were_ready_already_took_no_time() -> None:
     assert value(got, "admission_checks_wait_time_seconds_sum", **QUEUE) == 0
 
 
+def local_queue(stop_policy: str | None = None) -> LocalQueue:
+    made = {
+        "metadata": {"name": "lq", "namespace": "ns"},
+        "spec": {"clusterQueue": "cq", "stopPolicy": stop_policy},
+    }
+    return msgspec.convert(made, LocalQueue)
+
+
+CHANGES: dict[str, tuple[LocalQueue, LocalQueue, bool, float | None]] = {
+    "it goes on": (local_queue(), local_queue("None"), True, 1),
+    "it is held": (local_queue(), local_queue("Hold"), True, None),
+    "it is drained, and was held": (local_queue("Hold"), local_queue("HoldAndDrain"), True, None),
+    "it stays held": (local_queue("Hold"), local_queue("Hold"), True, 1),
+    "it is not shown any more": (local_queue(), local_queue(), False, None),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_counters_of_a_local_queue_after_a_change_of_it(case: str) -> None:
+    old, new, shown, want = CHANGES[case]
+    visible = [True]
+    got = metrics_after(WAITS, workload(RESERVED), at=12, shows=lambda namespace, name: visible[0])
+    visible[0] = shown
+    got.on_queue(WatchEvent(Change.MODIFIED, new, old))
+    assert value(got, "local_queue_quota_reserved_workloads_total", **LOCAL) == want
+    assert value(got, "quota_reserved_workloads_total", **QUEUE) == 1
+
+
 def test_waits_are_counted_from_the_last_requeueing() -> None:
     requeued = condition("Requeued", 100)
     old = workload(requeued, admission=False)

@@ -186,10 +186,18 @@ class Metrics:
             self._changed(_Seen(event.old), _Seen(event.object))
 
     def on_queue(self, event: WatchEvent) -> None:
-        """The series of a ClusterQueue, LocalQueue or Cohort that is gone go with it. Source: OP-510."""
-        if event.change is not Change.DELETED:
-            return
+        """The series of a ClusterQueue, LocalQueue or Cohort that is gone go with it. Source: OP-510.
+
+        So do those of a LocalQueue that is stopped, as upstream takes it out of its queues then, or no longer shown.
+        """
         metadata = event.object.metadata
+        if event.change is not Change.DELETED:
+            if event.object.KIND == LocalQueue.KIND and event.old is not None:
+                stopped = _stop_policy(event.object)
+                hidden = not self._shows(metadata.namespace or "", metadata.name)
+                if hidden or (stopped != _RUNS and stopped != _stop_policy(event.old)):
+                    self._remove({"name": metadata.name, "namespace": metadata.namespace or ""})
+            return
         if event.object.KIND == ClusterQueue.KIND:
             self.skips.pop(metadata.name, None)
             self._remove({"cluster_queue": metadata.name})
@@ -300,6 +308,13 @@ class Metrics:
         for name, known, _ in FAMILIES:
             if set(labels) <= set(known):
                 self._families[name].remove_by_labels(labels)
+
+
+_RUNS: Final = "None"
+
+
+def _stop_policy(queue: LocalQueue) -> str:
+    return (queue.spec.stop_policy if queue.spec is not None else None) or _RUNS
 
 
 class _Seen:
