@@ -95,13 +95,14 @@ def plane_with_lws(plane_with_pods: ControlPlane) -> ControlPlane:
     return plane_with_pods
 
 
-@pytest.fixture(scope="session")
-def plane_with_lws_operator(plane_with_lws: ControlPlane) -> ControlPlane:
+@pytest.fixture(scope="module")
+def plane_with_lws_operator(plane_with_lws: ControlPlane) -> Iterator[ControlPlane]:
     """The same, with the operator of LeaderWorkerSets."""
-    from tests.controlplane.leader_worker_sets import up_lws
+    from tests.controlplane.leader_worker_sets import down_lws, up_lws
 
     up_lws(plane_with_lws)
-    return plane_with_lws
+    yield plane_with_lws
+    down_lws(plane_with_lws)
 
 
 @pytest.fixture(scope="session")

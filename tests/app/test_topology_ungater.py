@@ -30,8 +30,8 @@ def rack_node(world, name, rack):
     }
 
 
-async def topology_queues(world):
-    await queues(world, "8")
+async def topology_queues(world, cpu="8"):
+    await queues(world, cpu)
     topology = {
         "apiVersion": KUEUE,
         "kind": "Topology",

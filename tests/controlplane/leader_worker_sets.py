@@ -45,6 +45,13 @@ def up_lws(plane: ControlPlane) -> None:
         plane.client.apply(document)
 
 
+def down_lws(plane: ControlPlane) -> None:
+    """End it, with its webhooks: other tests play it themselves."""
+    for document in _webhooks(0, ""):
+        plane.client.delete(document)
+    plane.down([NAME])
+
+
 def _webhooks(port: int, authority: str) -> list[dict[str, Any]]:
     """As the operator's own installation has them."""
     text = (manifests(NAME) / WEBHOOKS).read_text(encoding="utf-8")
