@@ -8,7 +8,7 @@ import yaml
 
 from tests.controlplane.build import manifests, program
 from tests.controlplane.kubeconfig import base64_file, certificate_user, write_kubeconfig
-from tests.controlplane.manifests import LOADER
+from tests.controlplane.kustomize import LOADER
 from tests.controlplane.plane import OPERATOR, ControlPlane
 from tests.controlplane.ports import HOST, free_ports, listening
 

@@ -14,7 +14,10 @@ UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-
 TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d| \+0000 UTC)")
 DURATION: Final = re.compile(r"\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ms|µs|s)\b")
 # A Workload that came and went between two looks.
-UNSEEN: Final = re.compile(r"\b((?:job|pod|leaderworkerset)-[a-z0-9.-]+)-[0-9a-f]{5}(?![A-Za-z0-9-])")
+UNSEEN: Final = re.compile(
+    r"\b((?:job|pod|leaderworkerset|rayjob|raycluster|rayservice)-[a-z0-9.-]+)-[0-9a-f]{5}(?![A-Za-z0-9-])"
+)
+RANDOM: Final = re.compile(r"[a-z0-9]{5,}")
 HASH: Final = re.compile(r"-[0-9a-f]{5}$")
 # Says nothing about what a manager decided, or follows from when it did.
 DROPPED: Final = frozenset(
@@ -41,7 +44,7 @@ DROPPED: Final = frozenset(
     ]
 )
 # Owners before what is named after them.
-RANKS: Final = {"Pod": 1, "Workload": 2}
+RANKS: Final = {"RayCluster": 1, "Pod": 2, "Workload": 3}
 
 
 class Names:
@@ -64,7 +67,9 @@ class Names:
                 base = self.text(HASH.sub("", metadata["name"]))
                 number = self._count[base] = self._count.get(base, 0) + 1
                 self._words[metadata["name"]] = f"{base}-#{number}"
-            elif prefix:
+            elif each["kind"] == "RayCluster" and metadata.get("ownerReferences"):
+                self._words[metadata["name"]] = metadata["ownerReferences"][0]["name"] + "-#"
+            elif prefix and RANDOM.fullmatch(metadata["name"][len(prefix) :]):
                 self._prefixes.add(prefix)
                 self._words[metadata["name"]] = self.text(prefix) + "#"
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import yaml
 
 from tests.controlplane.client import Client, RequestError
+from tests.controlplane.dashboards import Dashboards
 from tests.recordings.names import Names
 from tests.recordings.views import QUEUE_KINDS, Look, snapshot
 
@@ -17,7 +18,13 @@ __all__ = ["Play", "Step", "scenario"]
 Json = dict[str, Any]
 
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
-JOBS: Final = (("batch/v1", "Job"),)
+JOBS: Final = (
+    ("batch/v1", "Job"),
+    ("ray.io/v1", "RayJob"),
+    ("ray.io/v1", "RayCluster"),
+    ("ray.io/v1", "RayService"),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+)
 MERGE: Final = "application/merge-patch+json"
 POLL_S: Final = 0.25
 SETTLE_S: Final = 2.0
@@ -45,8 +52,9 @@ def scenario(folder: Path) -> Json:
 class Play:
     """One run of a scenario by whoever decides at the time. `clear` has to be called at the end."""
 
-    def __init__(self, client: Client, folder: Path) -> None:
+    def __init__(self, client: Client, dashboards: Dashboards, folder: Path) -> None:
         self._client = client
+        self._dashboards = dashboards
         self._folder = folder
         self._names = Names()
         self._namespaces: list[str] = []
@@ -95,6 +103,9 @@ class Play:
             for namespace in self._namespaces:
                 for pod in self._list("v1", "Pod", namespace, labelSelector=step["finish"]):
                     self._client.merge(pod, END)
+        for job in self._of("ray.io/v1", "RayJob") if "fakeray" in step else ():
+            if job.get("status", {}).get("jobId"):
+                self._dashboards.end(job["status"]["jobId"], step["fakeray"])
         missed = self._settle(step)
         look = self._look()
         return Step(step["name"], errors, missed, snapshot(look, self._events(), self._names))
@@ -151,11 +162,11 @@ class Play:
         items = self._client.request("GET", self._client.path(api_version, kind, namespace), **query)["items"]
         return [{"apiVersion": api_version, "kind": kind, **each} for each in items]
 
-    def _look(self) -> Look:
-        def of(api_version: str, kind: str) -> list[Json]:
-            return [each for name in self._namespaces for each in self._list(api_version, kind, name)]
+    def _of(self, api_version: str, kind: str) -> list[Json]:
+        return [each for name in self._namespaces for each in self._list(api_version, kind, name)]
 
-        jobs = [each for api_version, kind in JOBS for each in of(api_version, kind)]
+    def _look(self) -> Look:
+        jobs = [each for api_version, kind in JOBS for each in self._of(api_version, kind)]
         ours = {each["metadata"]["name"] for each in self._made}
         queues = [
             each
@@ -163,7 +174,7 @@ class Play:
             for each in self._list(KUEUE, kind)
             if each["metadata"]["name"] in ours
         ]
-        look = Look(jobs, of("v1", "Pod"), of(KUEUE, "Workload"), queues)
+        look = Look(jobs, self._of("v1", "Pod"), self._of(KUEUE, "Workload"), queues)
         self._names.learn([*look.jobs, *look.pods, *look.workloads])
         return look
 

@@ -11,6 +11,7 @@ import yaml
 from tests.app.process import process
 from tests.controlplane.client import RequestError
 from tests.controlplane.kueue_manager import LEASE, NAMESPACE, KueueManager
+from tests.controlplane.leader_worker_sets import down_lws, up_lws
 from tests.recordings.differences import differences
 from tests.recordings.play import Play, scenario
 from tests.recordings.versions import unexplained
@@ -67,27 +68,40 @@ async def ours_beside(upstream: KueueManager, folder, tmp_path):
     configuration = yaml.safe_load(upstream.configuration.read_text())
     configuration["metrics"] = {"bindAddress": "0"}
     configuration["health"] = {"healthProbeBindAddress": "0"}
-    async with process(tmp_path, upstream.kubeconfig, {**configuration, **settings(folder)}) as started:
+    shared = settings(folder)
+    # Groups of pods are named by a label, as the webhooks of v0.17 want it.
+    shared["featureGates"] = {"WorkloadIdentifierAnnotations": False, **shared["featureGates"]}
+    async with process(tmp_path, upstream.kubeconfig, {**configuration, **shared}) as started:
         await started.until_said("leading")
         await asyncio.to_thread(start, upstream, folder)
         yield started
 
 
-async def played(client, folder):
-    play = Play(client, folder)
+async def played(plane, folder):
+    play = Play(plane.client, plane.dashboards, folder)
     try:
         return await asyncio.to_thread(play.steps)
     finally:
         await asyncio.to_thread(play.clear)
 
 
+@pytest.fixture(scope="module")
+def upstream_with_operators(upstream):
+    """Beside Kueue's manager, KubeRay and the operator of LeaderWorkerSets."""
+    upstream.plane.up_kuberay()
+    upstream.plane.install_operator_crds("lws")
+    up_lws(upstream.plane)
+    yield upstream
+    down_lws(upstream.plane)
+
+
 @pytest.mark.parametrize("name", sorted(each.name for each in SCENARIOS.iterdir()))
-async def test_same(name, upstream, tmp_path):
-    folder, client = SCENARIOS / name, upstream.plane.client
+async def test_same(name, upstream_with_operators, tmp_path):
+    upstream, folder = upstream_with_operators, SCENARIOS / name
     await asyncio.to_thread(lead, upstream, folder)
-    theirs = await played(client, folder)
+    theirs = await played(upstream.plane, folder)
     async with ours_beside(upstream, folder, tmp_path) as started:
-        ours = await played(client, folder)
+        ours = await played(upstream.plane, folder)
     # The ClusterRole of v0.17 knows events of the core group alone; ours finds that out.
     refusals = [each for each in started.refusals() if "events are written as v1" not in each]
     found = [

@@ -32,6 +32,9 @@ NO_SLICE: Final = "with elastic jobs on, v0.17 names a slice on the pods of jobs
 WHO_REPLACES: Final = (
     "the scheduler or the reconciler of the job says that a slice was replaced, with words of its own"
 )
+HELD_AT_LAST: Final = (
+    "the submitter of a RayJob that has just ended is held, if Kueue sees it before it is gone"
+)
 RIGID: Final = "(filler|partial|rigid|urgent)"
 BATCH: Final = "0[12]-batch-jobs.*"
 ELASTIC: Final = "0[56]-elastic-.*"
@@ -39,6 +42,18 @@ CHANGES: Final = (
     Change(NOT_TRIED, BATCH, r"^submit > Workload/team-a/job-three-#1 > status > conditions > QuotaReserved"),
     Change(NOT_TRIED, BATCH, r"^submit > Workload/team-a/job-three-#1 > status > resourceRequests$"),
     Change(NOT_TRIED, BATCH, r"events > Workload/job-three-#1 Warning Pending .* insufficient unused quota"),
+    Change(
+        HELD_AT_LAST,
+        "03-rayjob.*",
+        r"> Job/team-a/(dev|prod)-\d > (annotations > kueue.x-k8s.io/stopping|spec > suspend)$",
+        sometimes=True,
+    ),
+    Change(
+        HELD_AT_LAST,
+        "03-rayjob.*",
+        r"> events > Job/(dev|prod)-\d Normal Suspended \(batch/job-kueue-controller\)",
+        sometimes=True,
+    ),
     Change(
         "between the writes that count the last pods of a Job and that call it complete, they are reclaimable",
         "10-tas-job",
@@ -53,7 +68,7 @@ CHANGES: Final = (
     Change(
         NO_SLICE,
         ELASTIC,
-        f"> Job/team-a/{RIGID} > template > annotations > kueue.x-k8s.io/workload-slice-name$",
+        f"> Job/team-a/{RIGID} > templates > main > annotations > kueue.x-k8s.io/workload-slice-name$",
     ),
     # How many there are shows in the Job's status.
     Change(NO_SLICE, ELASTIC, f'> pods > .*"of": "Job/{RIGID}"'),

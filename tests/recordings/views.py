@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from tests.recordings.names import DURATION, Names, stable
@@ -15,6 +15,8 @@ Json = dict[str, Any]
 QUEUE_KINDS: Final = ("ClusterQueue", "LocalQueue", "Cohort", "AdmissionCheck")
 # Of these only events that Kueue records.
 OTHERS: Final = ("Pod", "Node")
+# KubeRay tells of its own conflicts and retries.
+KUBERAY: Final = ("rayjob-controller", "raycluster-controller", "rayservice-controller")
 
 
 class Look:
@@ -116,15 +118,41 @@ def _workload(obj: Json) -> Json:
 
 def _job(obj: Json) -> Json:
     spec, status = obj.get("spec", {}), obj.get("status", {})
-    kept = _picked(status, "active", "ready", "succeeded", "failed", "readyReplicas", "replicas")
-    template = spec.get("template")
+    numbers = (
+        "active",
+        "ready",
+        "succeeded",
+        "failed",
+        "readyReplicas",
+        "replicas",
+        "availableWorkerReplicas",
+    )
     return {
         "labels": _kueue(obj["metadata"].get("labels")),
         "annotations": _kueue(obj["metadata"].get("annotations")),
         "spec": _picked(spec, "suspend", "parallelism", "completions", "replicas"),
-        "template": _template(template) if template else {},
-        "status": {**kept, "conditions": _status(obj)["conditions"]},
+        "templates": {name: _template(each) for name, each in _templates(obj)},
+        "status": {
+            **_picked(status, *numbers, "state", "jobDeploymentStatus", "jobStatus", "serviceStatus"),
+            "conditions": _status(obj)["conditions"],
+        },
     }
+
+
+def _templates(obj: Json) -> Iterator[tuple[str, Json]]:
+    """Pod templates of a job of any kind by role."""
+    spec = obj.get("spec", {})
+    if "template" in spec:
+        yield "main", spec["template"]
+    group = spec.get("leaderWorkerTemplate", {})
+    for role in ("leaderTemplate", "workerTemplate"):
+        if group.get(role):
+            yield role, group[role]
+    cluster = spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec
+    if "headGroupSpec" in cluster:
+        yield "head", cluster["headGroupSpec"]["template"]
+    for workers in cluster.get("workerGroupSpecs", []):
+        yield workers["groupName"], workers["template"]
 
 
 def _pod(obj: Json) -> Json:
@@ -156,7 +184,7 @@ def _template(template: Json) -> Json:
 def _event(obj: Json, names: Names) -> str | None:
     about = obj.get("regarding", {})
     by = obj.get("reportingController", "")
-    if about.get("kind") in OTHERS and "kueue" not in by:
+    if by in KUBERAY or (about.get("kind") in OTHERS and "kueue" not in by):
         return None
     note = DURATION.sub("<time>", names.text(obj.get("note") or ""))
     what = f"{about.get('kind')}/{names.text(about.get('name', ''))}"
