@@ -39,7 +39,7 @@ class KueueManager:
         self._program = program(NAME)
         self._hook_port, self._health_port, self.metrics_port = free_ports(3)
 
-    def install(self) -> None:
+    def install(self, *, webhooks: bool = True) -> None:
         """Its kinds, rights, account and certificates; start it, and have its webhooks asked."""
         client = self.plane.client
         self._make_certificates()
@@ -49,8 +49,9 @@ class KueueManager:
             client.apply(crd)
         self.plane.wait_served(crds)
         self.start()
-        for manifest in self._manifests("webhook"):
-            client.apply(manifest)
+        if webhooks:
+            for manifest in self._manifests("webhook"):
+                client.apply(manifest)
 
     def start(self, **overrides: Any) -> None:
         """Start it, and wait until its webhooks are served; whether it leads is another matter.
