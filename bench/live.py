@@ -86,7 +86,7 @@ class Status(msgspec.Struct):
 
 class Workload(msgspec.Struct):
     metadata: Meta
-    status: Status = Status()
+    status: Status = msgspec.field(default_factory=Status)
 
 
 class Event(msgspec.Struct):

@@ -46,12 +46,12 @@ class KueueManager:
         install_account(self.plane, self.kubeconfig)
         crds = self._manifests("crd")
         for crd in crds:
-            client.apply(crd)
+            client.install(crd)
         self.plane.wait_served(crds)
         self.start()
         if webhooks:
             for manifest in self._manifests("webhook"):
-                client.apply(manifest)
+                client.install(manifest)
 
     def start(self, **overrides: Any) -> None:
         """Start it, and wait until its webhooks are served; whether it leads is another matter.

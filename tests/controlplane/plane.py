@@ -79,7 +79,7 @@ class ControlPlane:
         """Kueue's kinds, without its webhooks; returns once they are served."""
         crds = kueue_crds()
         for crd in crds:
-            self.client.apply(crd)
+            self.client.install(crd)
         self.wait_served(crds)
 
     def up_pods(self) -> None:
@@ -112,7 +112,7 @@ class ControlPlane:
         """Kinds of an operator, without its webhooks and without itself."""
         crds = operator_crds(component)
         for crd in crds:
-            self.client.apply(crd)
+            self.client.install(crd)
         self.wait_served(crds)
 
     def up_kuberay(self) -> None:
