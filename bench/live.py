@@ -40,6 +40,18 @@ WRITERS = 16
 QUIET_S = 3.0
 COLUMNS = ("side", "limits", "quota", "admissions_per_s", "seconds", "cpu_s", "peak_mb", "load_cpu_s")
 SIDES = ("upstream", "ours")
+PROGRAM = "from kueue_fast.cli import main; main()"
+# Processor time of the event loop's thread: a busy machine changes it little.
+PROFILED = """
+import cProfile, sys, time
+from kueue_fast.cli import main
+profile = cProfile.Profile(time.thread_time)
+file = sys.argv.pop(1)
+try:
+    profile.runcall(main)
+finally:
+    profile.dump_stats(file)
+"""
 
 
 @dataclass(frozen=True)
@@ -183,17 +195,23 @@ class Load:
 
     async def _watch(self, path: str, version: str) -> None:
         decoder = msgspec.json.Decoder(Event)
-        query = {"watch": "true", "resourceVersion": version}
-        async with self._connection.stream(path, query, idle_s=600) as lines:
-            async for line in lines:
-                found = decoder.decode(line).object
-                name = found.metadata.name
-                if name in self.admitted:
-                    continue
-                if any(each.type == "Admitted" and each.status == "True" for each in found.status.conditions):
-                    self.admitted.add(name)
-                    self.last_at = time.monotonic()
-                    self._due.put_nowait(name)
+        while True:
+            # The API server ends the watch of who is slow.
+            query = {"watch": "true", "resourceVersion": version}
+            async with self._connection.stream(path, query, idle_s=600) as lines:
+                async for line in lines:
+                    found = decoder.decode(line).object
+                    version = found.metadata.resource_version
+                    self._see(found)
+
+    def _see(self, found: Workload) -> None:
+        name = found.metadata.name
+        if name in self.admitted:
+            return
+        if any(each.type == "Admitted" and each.status == "True" for each in found.status.conditions):
+            self.admitted.add(name)
+            self.last_at = time.monotonic()
+            self._due.put_nowait(name)
 
     async def _finish(self, path: str) -> None:
         while True:
@@ -280,9 +298,9 @@ class Manager:
         }
         file = self._upstream.folder / "ours.yaml"
         file.write_text(yaml.safe_dump(configuration))
-        profile = [] if self._profile is None else ["-m", "cProfile", "-o", str(self._profile)]
-        program = [sys.executable, *profile, str(Path(sys.executable).parent / "kueue-fast")]
+        program = ["-c", PROGRAM] if self._profile is None else ["-c", PROFILED, str(self._profile)]
         command = [
+            sys.executable,
             *program,
             "controller",
             f"--config={file}",

@@ -15,6 +15,7 @@ import yaml
 
 from tests.controlplane.account import ACCOUNT, NAMESPACE, PREFIX, install_account
 from tests.controlplane.build import manifests, program
+from tests.controlplane.client import RequestError
 from tests.controlplane.kubeconfig import base64_file
 from tests.controlplane.kustomize import component, documents, placed
 from tests.controlplane.plane import ControlPlane
@@ -82,8 +83,13 @@ class KueueManager:
 
     @property
     def holder(self) -> str:
-        """Who holds the Lease."""
-        lease = self.plane.client.get("coordination.k8s.io/v1", "Lease", LEASE, NAMESPACE)
+        """Who holds the Lease; "" for nobody."""
+        try:
+            lease = self.plane.client.get("coordination.k8s.io/v1", "Lease", LEASE, NAMESPACE)
+        except RequestError as error:
+            if error.status != 404:
+                raise
+            return ""
         return str(lease["spec"].get("holderIdentity") or "")
 
     def _settings(self) -> dict[str, Any]:
