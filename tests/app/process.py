@@ -45,8 +45,9 @@ class Process:
         return any(words in line["msg"] for line in self.lines)
 
     def refusals(self):
-        """What it was not allowed to do."""
-        return [line["msg"] for line in self.lines if "(403)" in line["msg"]]
+        """What it was not allowed to do, and found no other way for."""
+        said = [line["msg"] for line in self.lines]
+        return [each for each in said if "(403)" in each and "from now on" not in each]
 
     async def until_said(self, words, seconds=30):
         """Return once a line has the words; says what was logged if it never comes."""

@@ -62,6 +62,9 @@ class JobController:
         for kind in self._integrations:
             for job in list(self._cluster.list(kind)):
                 self._steps.ask(key_of(job))
+        # Jobs may have gone while nobody led.
+        for workload in list(self._cluster.list(Workload.KIND)):
+            self._on_workload(WatchEvent(Change.ADDED, workload, None))
 
     def stop(self) -> None:
         """Take no more steps."""
@@ -99,6 +102,9 @@ class JobController:
         owner = controller_of(workload.metadata)
         found = None if owner is None else self._integrations.get(owner.kind)
         if owner is None or found is None or owner.api_version != found.api_version:
+            return
+        if not self._cluster.knows(owner.kind):
+            # An API server that starts says for a moment that it does not serve what CRDs define.
             return
         if self._cluster.by_uid(owner.uid) is None:
             if event.change is not Change.DELETED:

@@ -40,6 +40,10 @@ class KubeCluster(ObjectCache):
             for reflector in self.reflectors.values():
                 group.create_task(reflector.run())
 
+    def knows(self, kind: str) -> bool:
+        """Whether what is not found of a kind is not there: it has been listed at least once."""
+        return self.reflectors[kind].synced.is_set()
+
     async def synced(self, timeout_s: float) -> None:
         """Return when each kind has been listed once, or is optional and not served.
 
