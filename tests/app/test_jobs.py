@@ -111,3 +111,27 @@ async def test_a_job_that_is_changed_while_it_runs_gets_another_workload_of_what
 def finished(workload):
     conditions = workload.get("status", {}).get("conditions", [])
     return any(each["type"] == "Finished" and each["status"] == "True" for each in conditions)
+
+
+async def test_workload_whose_job_went_while_nobody_led(world):
+    await queues(world, "1")
+    orphan = world.workload("orphan")
+    orphan["metadata"] |= {
+        "finalizers": ["kueue.x-k8s.io/resource-in-use"],
+        "ownerReferences": [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "gone", "uid": "gone", "controller": True}
+        ],
+    }
+    await world.call(world.client.create, orphan)
+    await world.call(world.client.delete, orphan)
+    async with controller(world):
+        await until_gone(world, "Workload", "orphan")
+
+
+async def until_gone(world, kind, name):
+    async with asyncio.timeout(30):
+        while name in [
+            each["metadata"]["name"]
+            for each in await world.call(world.client.list, KUEUE, kind, world.namespace)
+        ]:
+            await asyncio.sleep(0.02)
