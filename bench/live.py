@@ -293,8 +293,8 @@ class Manager:
         configuration = yaml.safe_load(self._upstream.configuration.read_text())
         configuration |= {
             "clientConnection": limits,
-            "metrics": {"bindAddress": "0"},
-            "health": {"healthProbeBindAddress": "0"},
+            # It makes its own certificate, as where it is installed.
+            "internalCertManagement": {"enable": True},
         }
         file = self._upstream.folder / "ours.yaml"
         file.write_text(yaml.safe_dump(configuration))

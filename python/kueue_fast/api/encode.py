@@ -21,3 +21,9 @@ def to_manifest(obj: KubernetesObject) -> dict[str, Any]:
     """An object as plain mappings and lists, in the form of its manifest."""
     manifest: dict[str, Any] = msgspec.json.decode(encode(obj))
     return manifest
+
+
+def status_manifest(obj: KubernetesObject) -> dict[str, Any]:
+    """`status` alone in the form of a manifest, without the work for the rest; empty where there is none."""
+    status: Any = getattr(obj, "status", None)
+    return {} if status is None else {"status": msgspec.json.decode(_encoder.encode(status))}

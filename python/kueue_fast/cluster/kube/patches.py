@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kueue_fast.api.encode import encode, to_manifest
+from kueue_fast.api.encode import encode, status_manifest, to_manifest
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.cluster.kube.resources import resource_of
 from kueue_fast.cluster.kube.writer import Verb, Write
@@ -96,8 +96,7 @@ def update_status(old: KubernetesObject, new: KubernetesObject, *, strict: bool 
 
     A conflict if the object was changed since; without `strict` only if it is another one by now.
     """
-    before = {key: value for key, value in to_manifest(old).items() if key == "status"}
-    after = {key: value for key, value in to_manifest(new).items() if key == "status"}
+    before, after = status_manifest(old), status_manifest(new)
     return _patch(old, difference(before, after), "status", strict=strict)
 
 
