@@ -200,9 +200,9 @@ async def test_nothing_breaks(world):
 
 async def test_api_server_is_restarted(world):
     async def restart():
-        for _ in range(3):
+        for _ in range(2):
             await asyncio.sleep(2)
-            await asyncio.to_thread(world.plane.down, ["kube-apiserver"])
+            await asyncio.to_thread(lambda: world.plane.processes.stop("kube-apiserver", kill=True))
             await asyncio.to_thread(world.plane.start, "kube-apiserver")
 
     async with Scene.made(world) as scene, world.connection() as connection, deciding(connection):
