@@ -97,7 +97,7 @@ class Scene:
                 if error.status == 409:
                     # Its answer was lost the first time.
                     return None
-                if error.status < 500:
+                if error.status < 500 and error.status != 429:
                     raise
             except OSError:
                 pass

@@ -6,9 +6,11 @@ moment there was. Only where the API server is restarted are there moments that 
 
 import http.client
 import json
+import socket
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -60,6 +62,7 @@ class History:
         return self
 
     def _list(self) -> None:
+        """What there is now; also after the API server has begun anew (429: it does not know the kind yet)."""
         listed = self._client.request("GET", self._path)
         found = {each["metadata"]["name"]: {**each, "kind": "Workload"} for each in listed["items"]}
         for name in self.objects.keys() - found.keys():
@@ -72,8 +75,9 @@ class History:
         self._stopped.set()
         connection = self._connection
         if connection is not None and connection.sock is not None:
-            # A reader in the other thread sees the end of the stream.
-            connection.sock.shutdown(2)
+            # A reader in the other thread sees the end of the stream; perhaps it has just seen another.
+            with suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
         self._thread.join(TIMEOUT_SECONDS)
 
     def check(self) -> None:
