@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -163,8 +163,8 @@ class Load:
         path = f"{KUEUE}/namespaces/{NAMESPACE}/workloads"
         return "POST", path, msgspec.json.encode(manifest), "application/json"
 
-    async def run(self, limit_s: float) -> float:
-        """Release the queues; seconds until the last admission was seen."""
+    async def run(self, limit_s: float, alive: Callable[[], bool]) -> float:
+        """Release the queues; seconds until the last admission was seen. Raises RuntimeError if the manager ends."""
         path = f"{KUEUE}/namespaces/{NAMESPACE}/workloads"
         first = msgspec.json.decode(await self._connection.request("GET", path, query={"limit": "1"}))
         version = first["metadata"]["resourceVersion"]
@@ -182,6 +182,8 @@ class Load:
             async with asyncio.timeout(limit_s):
                 while len(self.admitted) < self._case.workloads:
                     await asyncio.sleep(0.05)
+                    if not alive():
+                        raise RuntimeError("the manager has ended, perhaps without its Lease: see its log")
                     for task in tasks:
                         if task.done():
                             task.result()
@@ -312,6 +314,10 @@ class Manager:
         """End it; it gives its Lease back."""
         await asyncio.to_thread(self._upstream.plane.processes.stop, self.name)
 
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._upstream.plane.processes.alive(self.name)
+
     def cpu_s(self) -> float:
         """Seconds of processor so far."""
         fields = self._proc("stat").rsplit(")", 1)[1].split()
@@ -337,7 +343,7 @@ async def run(upstream: KueueManager, case: Case, limit_s: float, profile: Path 
             await load.create()
             await asyncio.sleep(QUIET_S)
             cpu, own = manager.cpu_s(), time.process_time()
-            seconds = await load.run(limit_s)
+            seconds = await load.run(limit_s, manager.alive)
             cpu, own = manager.cpu_s() - cpu, time.process_time() - own
             peak = manager.peak_mb()
         finally:
