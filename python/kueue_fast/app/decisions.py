@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from kueue_fast.api.kueue import ClusterQueue, Workload
 from kueue_fast.app.admissions import Admissions
 from kueue_fast.app.events import SCHEDULER, Events
+from kueue_fast.app.explanations import Explanations
 from kueue_fast.app.queue_gauges import ancestors
 from kueue_fast.app.scheduler import CycleResult, SchedulerThread
 from kueue_fast.app.statuses import Build, StatusWriter
@@ -18,7 +19,7 @@ from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.engine.decisions import Eviction, Preemption, Requeued
 from kueue_fast.jobs import names
-from kueue_fast.lifecycle import admission, events, eviction
+from kueue_fast.lifecycle import events, eviction
 from kueue_fast.lifecycle.events import Event, Priority
 from kueue_fast.lifecycle.status import Reasons
 from kueue_fast.model import conditions
@@ -51,7 +52,7 @@ class DecisionWriter:
         self._scheduler = scheduler
         self._admissions = admissions
         self._preempted = preempted
-        self._reasons = Reasons.read(gates)
+        self._explanations = Explanations(statuses, recorder, Reasons.read(gates))
         self._priority_boost = gates.enabled("PriorityBoost")
 
     def on_cycle(self, result: CycleResult) -> None:
@@ -67,24 +68,12 @@ class DecisionWriter:
             self._explain(requeued, message, now)
 
     def _explain(self, requeued: Requeued, message: str, now: int) -> None:
-        workload = self._statuses.find(requeued.workload)
-        if workload is None:
-            return
-        namespace, _, name = requeued.workload.partition("/")
         if requeued.again:
-            self._events.record(SCHEDULER, events.second_pass_failed(namespace, name, message, now))
+            namespace, _, name = requeued.workload.partition("/")
+            if self._statuses.find(requeued.workload) is not None:
+                self._events.record(SCHEDULER, events.second_pass_failed(namespace, name, message, now))
             return
-
-        requests = requeued.requests()
-
-        def build(current: Workload) -> Workload | None:
-            # Whoever holds quota by now is not what the cycle looked at.
-            if current.status is not None and current.status.admission is not None:
-                return None
-            return admission.pending(current, message, now, reasons=self._reasons, requests=requests)
-
-        # Upstream repeats the event in every cycle; where the status stands already, it says nothing new.
-        self._write(workload, build, [events.pending(namespace, name, message, now)])
+        self._explanations.tell(requeued, message, now)
 
     def _evict(self, lost: Eviction, now: int) -> None:
         workload = self._statuses.find(lost.workload)

@@ -1,0 +1,106 @@
+"""Writes why Workloads wait: the newest word on each, a few at a time, so that admissions need not stand in line.
+
+Under contention a cycle has a word on many more heads than it admits, and the words change with every admission.
+Upstream writes them one after the other inside the cycle, which holds up the next cycle; here the next cycle may have
+a newer word on a Workload before the last one was written, and the last one is left out then.
+
+Source: QC-140.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from kueue_fast.api.kueue import Workload
+from kueue_fast.app.events import SCHEDULER, Events
+from kueue_fast.app.statuses import StatusWriter
+from kueue_fast.engine.decisions import Requeued
+from kueue_fast.lifecycle import admission, events
+from kueue_fast.lifecycle.status import FALSE, Reasons
+from kueue_fast.model import conditions
+
+__all__ = ["Explanations"]
+
+IN_FLIGHT: Final = 4
+
+
+class _Word(NamedTuple):
+    requeued: Requeued
+    message: str
+    now_ns: int
+
+
+class Explanations:
+    """`tell` is called in the event loop's thread, after each cycle for each of its heads that goes on waiting."""
+
+    def __init__(self, statuses: StatusWriter, recorder: Events, reasons: Reasons) -> None:
+        self._statuses = statuses
+        self._events = recorder
+        self._reasons = reasons
+        self._waiting: dict[str, _Word] = {}
+        self._writing: set[str] = set()
+        self._busy = False
+
+    def tell(self, requeued: Requeued, message: str, now_ns: int) -> None:
+        """Have the status say so, unless it does already or there is something newer to say before it is written."""
+        key = requeued.workload
+        if key not in self._writing and key not in self._waiting:
+            workload = self._statuses.find(key)
+            if workload is None or says(workload, message):
+                return
+        self._waiting[key] = _Word(requeued, message, now_ns)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._busy:
+            return
+        self._busy = True
+        while len(self._writing) < IN_FLIGHT:
+            key = next((each for each in self._waiting if each not in self._writing), None)
+            if key is None:
+                break
+            self._write(key, self._waiting.pop(key))
+        self._busy = False
+
+    def _write(self, key: str, word: _Word) -> None:
+        workload = self._statuses.find(key)
+        if workload is None:
+            return
+        namespace, _, name = key.partition("/")
+        requests = word.requeued.requests()
+
+        def build(current: Workload) -> Workload | None:
+            # Whoever holds quota by now is not what the cycle looked at.
+            if current.status is not None and current.status.admission is not None:
+                return None
+            return admission.pending(
+                current, word.message, word.now_ns, reasons=self._reasons, requests=requests
+            )
+
+        def over() -> None:
+            self._writing.discard(key)
+            self._go_on()
+
+        def written(_: Workload) -> None:
+            # Upstream repeats the event in every cycle; where the status stands already, it says nothing new.
+            self._events.record(SCHEDULER, events.pending(namespace, name, word.message, word.now_ns))
+            over()
+
+        self._writing.add(key)
+        self._statuses.write(workload, build, written, over)
+
+
+def says(workload: Workload, message: str) -> bool:
+    """Whether the status of a Workload gives this reason for its waiting."""
+    status = workload.status
+    if status is None:
+        return False
+    found = conditions.find(status.conditions, conditions.QUOTA_RESERVED)
+    return (
+        found is not None
+        and found.status == FALSE
+        and found.message == conditions.cut_condition_message(message)
+        and found.observed_generation == workload.metadata.generation
+        and status.admission is None
+        and bool(status.resource_requests)
+    )
