@@ -139,7 +139,6 @@ def test_cohorts() -> None:
     for want_key, want in {
         ("cohort_info", "team", "root", "root"): 1,
         ("cohort_info", "root", "", "root"): 1,
-        ("cohort_info", "implied", "", "implied"): 1,
         ("cohort_subtree_quota", "root", "spot", "cpu"): 4,
         ("cohort_subtree_quota", "team", "spot", "cpu"): 4,
         ("cohort_subtree_quota", "implied", "spot", "cpu"): 1,
@@ -149,11 +148,18 @@ def test_cohorts() -> None:
         ("cohort_subtree_admitted_active_workloads", "implied"): 0,
     }.items():
         assert got[want_key] == want, want_key
-    # What there is nothing of has no series.
+    # Information is on trees with an object; what there is nothing of has no series.
+    assert ("cohort_info", "implied", "", "implied") not in got
     assert ("cohort_subtree_resource_reservations", "implied", "spot", "cpu") not in got
     without = samples(*world(), cohorts=False)
     assert not any(key[0] == "cohort_info" for key in without)
     assert without["cohort_subtree_quota", "root", "spot", "cpu"] == 4
+
+
+def test_a_cohort_without_an_object_is_known_in_a_tree_with_one() -> None:
+    got = samples(*world(o.cohort("below", parent="implied")))
+    assert got["cohort_info", "implied", "", "implied"] == 1
+    assert got["cohort_info", "below", "implied", "implied"] == 1
 
 
 def test_why_workloads_are_not_admitted() -> None:

@@ -23,7 +23,10 @@ CAUSES = ("reason", "underlying_cause")
 
 
 def of_cohorts(made: Gauges, numbers: QueueNumbers, *, info: bool) -> None:
-    """Cohorts of the tree; `info` is the gate MetricsForCohorts."""
+    """Cohorts of the tree; `info` is the gate MetricsForCohorts.
+
+    Upstream has information on cohorts without an object only where they are in a tree with one that has.
+    """
     pair = ("cohort", "flavor", "resource")
     if info:
         made.begin("cohort_info", ("cohort", "parent_cohort", "root_cohort"), "Always 1")
@@ -31,7 +34,7 @@ def of_cohorts(made: Gauges, numbers: QueueNumbers, *, info: bool) -> None:
     made.begin("cohort_subtree_resource_reservations", pair, "Amounts that are reserved below the cohort")
     made.begin("cohort_subtree_admitted_active_workloads", ("cohort",), "Admitted Workloads below the cohort")
     for name, cohort in sorted(numbers.cohorts.items()):
-        if info:
+        if info and cohort.named:
             made.set("cohort_info", (name, cohort.parent, cohort.root), 1.0)
         for family, amounts in (
             ("cohort_subtree_quota", cohort.quota),

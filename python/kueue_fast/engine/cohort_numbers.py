@@ -21,10 +21,13 @@ __all__ = ["CohortNumbers", "cohort_numbers"]
 class CohortNumbers(NamedTuple):
     """Parent ("" for none) and root by name; quota and reservations of the subtree by (flavor, resource) in the
     kernel's units, where there are any; its admitted workloads.
+
+    `named`: some cohort of the tree has an object, and is not only what others refer to.
     """
 
     parent: str
     root: str
+    named: bool
     quota: Mapping[tuple[str, str], int]
     reserved: Mapping[tuple[str, str], int]
     admitted: int
@@ -48,11 +51,13 @@ def cohort_numbers(state: State, admitted: Mapping[int, int]) -> dict[str, Cohor
             reserved[above] = usage[row].copy() if before is None else _added(before, usage[row])
             counts[above] = counts.get(above, 0) + admitted.get(row, 0)
     names = {row: name for name, row in rows.items()}
+    named = {tree.root(row) for row in tree.explicit}
     nothing = np.zeros(usage.shape[1], np.int64)
     return {
         name: CohortNumbers(
             names.get(tree.parent.get(row, NONE), ""),
             names[tree.root(row)],
+            tree.root(row) in named,
             _by_pair(state, subtree[row]),
             _by_pair(state, reserved.get(row, nothing)),
             counts.get(row, 0),
