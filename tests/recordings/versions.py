@@ -55,6 +55,23 @@ CHANGES: Final = (
         sometimes=True,
     ),
     Change(
+        "Workloads of LeaderWorkerSets keep the annotations of Kueue in their pod templates",
+        "08-lws",
+        r"> Workload/team-a/leaderworkerset-web-\d-#1 > spec > podSets$",
+    ),
+    Change(
+        "events alike but for their words are one series, under the words of the first",
+        "08-lws",
+        r"> events > LeaderWorkerSet/web Normal CreatedWorkload ",
+        sometimes=True,
+    ),
+    Change(
+        "a pod of a group that is new is seen before its Workload, or after it",
+        "08-lws",
+        r"> events > Pod/web-\d Normal Stopped \(pod-kueue-controller\): missing workload$",
+        sometimes=True,
+    ),
+    Change(
         "between the writes that count the last pods of a Job and that call it complete, they are reclaimable",
         "10-tas-job",
         r"^[a-z-]+ > Workload/team-a/job-[a-z]+-#1 > status > reclaimablePods$",

@@ -13,10 +13,9 @@ __all__ = ["Look", "snapshot"]
 Json = dict[str, Any]
 
 QUEUE_KINDS: Final = ("ClusterQueue", "LocalQueue", "Cohort", "AdmissionCheck")
-# Of these only events that Kueue records.
+# Besides Kueue's own controllers; operators and others tell of their conflicts and retries.
+RECORDERS: Final = ("job-controller",)
 OTHERS: Final = ("Pod", "Node")
-# KubeRay tells of its own conflicts and retries.
-KUBERAY: Final = ("rayjob-controller", "raycluster-controller", "rayservice-controller")
 
 
 class Look:
@@ -184,7 +183,7 @@ def _template(template: Json) -> Json:
 def _event(obj: Json, names: Names) -> str | None:
     about = obj.get("regarding", {})
     by = obj.get("reportingController", "")
-    if by in KUBERAY or (about.get("kind") in OTHERS and "kueue" not in by):
+    if "kueue" not in by and (by not in RECORDERS or about.get("kind") in OTHERS):
         return None
     note = DURATION.sub("<time>", names.text(obj.get("note") or ""))
     what = f"{about.get('kind')}/{names.text(about.get('name', ''))}"
