@@ -149,7 +149,9 @@ def is_true(found, type_):
 
 
 def end_of(found):
-    return tuple(sorted((each["type"], each["status"]) for each in found["status"]["conditions"]))
+    """Conditions, but for the one that only Workloads of jobs have."""
+    conditions = found["status"]["conditions"]
+    return tuple(sorted((each["type"], each["status"]) for each in conditions if each["type"] != "PodsReady"))
 
 
 def is_used(queue):
