@@ -155,7 +155,8 @@ def end_of(found):
 
 
 def is_used(queue):
-    status = queue["status"]
+    # One that nobody lived long enough to write a status of has none.
+    status = queue.get("status", {})
     totals = [
         resource.get("total", "0")
         for usage in ("flavorsReservation", "flavorsUsage")

@@ -4,6 +4,7 @@ Source: LC-1102..1105, QC-132.
 """
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -40,7 +41,9 @@ async def alone(world):
                 left = {"apiVersion": api, "kind": kind, "metadata": each["metadata"]}
                 if each["metadata"]["namespace"] != world.namespace:
                     if kind == "Workload":
-                        world.client.merge(left, {"metadata": {"finalizers": None}})
+                        # It may go meanwhile.
+                        with suppress(RequestError):
+                            world.client.merge(left, {"metadata": {"finalizers": None}})
                     delete(world, left)
 
     await world.call(clear)
