@@ -60,7 +60,7 @@ def world(*extra: Any, config: Configuration | None = None, **spec: Any) -> tupl
 
 def samples(engine: Engine, cache: ObjectCache, **options: Any) -> dict[tuple[str, ...], float]:
     """Name, and label values in order of the labels' names without the role, as read back from the text."""
-    families = gauges(engine.queue_numbers(), cache, {}, GaugeOptions("leader", **options))
+    families = gauges(engine.metric_numbers(), cache, {}, GaugeOptions("leader", **options))
     found = {}
     for family in text_string_to_metric_families(text([Metrics(lambda: NOW).registry], families).decode()):
         for sample in family.samples:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,12 +69,14 @@ class Play:
 
     def clear(self) -> None:
         """Delete what the scenario made, and wait until it is gone."""
-        for namespace in self._namespaces:
-            for api_version, kind in (*JOBS, ("v1", "Pod"), (KUEUE, "Workload")):
-                for each in self._list(api_version, kind, namespace):
-                    self._delete(each)
-        for each in reversed(self._made):
-            self._delete(each)
+        left_behind = [
+            each
+            for api_version, kind in (*JOBS, ("v1", "Pod"), (KUEUE, "Workload"))
+            for each in self._of(api_version, kind)
+        ]
+        for each in (*left_behind, *reversed(self._made)):
+            with suppress(RequestError):
+                self._delete(each)
         end = time.monotonic() + GONE_S
         while left := [each for each in self._made if self._is_there(each)]:
             assert time.monotonic() < end, f"still there: {[each['metadata']['name'] for each in left]}"
@@ -82,23 +87,15 @@ class Play:
         for name in step.get("create", ()):
             for each in yaml.safe_load_all((self._folder / name).read_text(encoding="utf-8")):
                 if each:
-                    self._attempt(errors, "create", each, lambda each=each: self._create(each))  # type: ignore[misc]
+                    self._attempt(errors, "create", each, self._create)
                     time.sleep(step.get("gap", 0))
         for change in step.get("patch", ()):
+            write = partial(self._patch, change["patch"], change.get("type", MERGE))
             for each in self._targets(change):
-                content = change.get("type", MERGE)
-                patch = change["patch"]
-                self._attempt(
-                    errors,
-                    "patch",
-                    each,
-                    lambda each=each, patch=patch, content=content: self._client.request(  # type: ignore[misc]
-                        "PATCH", self._client.path_of(each), patch, content
-                    ),
-                )
+                self._attempt(errors, "patch", each, write)
         for gone in step.get("delete", ()):
             for each in self._targets(gone):
-                self._attempt(errors, "delete", each, lambda each=each: self._delete(each, strict=True))  # type: ignore[misc]
+                self._attempt(errors, "delete", each, self._delete)
         if "finish" in step:
             for namespace in self._namespaces:
                 for pod in self._list("v1", "Pod", namespace, labelSelector=step["finish"]):
@@ -126,9 +123,9 @@ class Play:
             while not self._is_there(account) and time.monotonic() < end:
                 time.sleep(POLL_S)
 
-    def _attempt(self, errors: list[str], what: str, obj: Json, act: Any) -> None:
+    def _attempt(self, errors: list[str], what: str, obj: Json, act: Callable[[Json], None]) -> None:
         try:
-            act()
+            act(obj)
         except RequestError as error:
             name = self._names.text(obj["metadata"]["name"])
             errors.append(f"{what} {obj['kind']}/{name}: {self._names.text(str(error))}")
@@ -139,15 +136,14 @@ class Play:
         found = self._list(asked["apiVersion"], asked["kind"], asked.get("namespace"))
         return [{**each, "apiVersion": asked["apiVersion"], "kind": asked["kind"]} for each in found]
 
-    def _delete(self, obj: Json, *, strict: bool = False) -> None:
-        body = {"propagationPolicy": "Background"}
+    def _patch(self, patch: Any, content_type: str, obj: Json) -> None:
+        self._client.request("PATCH", self._client.path_of(obj), patch, content_type)
+
+    def _delete(self, obj: Json) -> None:
+        body: Json = {"propagationPolicy": "Background"}
         if obj["kind"] == "Pod":
-            body["gracePeriodSeconds"] = 0  # type: ignore[assignment]
-        try:
-            self._client.request("DELETE", self._client.path_of(obj), body)
-        except RequestError:
-            if strict:
-                raise
+            body["gracePeriodSeconds"] = 0
+        self._client.request("DELETE", self._client.path_of(obj), body)
 
     def _is_there(self, obj: Json) -> bool:
         try:

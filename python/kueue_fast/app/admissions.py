@@ -22,7 +22,6 @@ from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.node_replacement import announced
 from kueue_fast.lifecycle.requeue import queued_since
 from kueue_fast.lifecycle.status import Reasons
-from kueue_fast.model import conditions
 from kueue_fast.model.features import FeatureGates
 from kueue_fast.model.topology_names import HOSTNAME
 
@@ -166,20 +165,9 @@ def may_move(current: Workload, decided: Workload, decision: Admission) -> bool:
     places = hosts(decision)
     return (
         same_request(current, decided)
-        and holds(current, decision.cluster_queue)
+        and admission.holds_quota(current, decision.cluster_queue)
+        and not eviction.is_evicted(current)
         and (not fails_on(current, places) or fails_on(decided, places))
-    )
-
-
-def holds(workload: Workload, cluster_queue: str) -> bool:
-    """Whether the Workload has its quota in this ClusterQueue, and may keep it."""
-    status = workload.status
-    return (
-        status is not None
-        and status.admission is not None
-        and status.admission.cluster_queue == cluster_queue
-        and conditions.is_true(status.conditions, conditions.QUOTA_RESERVED)
-        and not eviction.is_evicted(workload)
     )
 
 

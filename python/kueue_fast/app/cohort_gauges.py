@@ -5,12 +5,12 @@ Source: OP-562..568, OP-597.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kueue_fast.api.kueue import LocalQueue, Workload
 from kueue_fast.app.gauges import Gauges, amount
 from kueue_fast.cluster.index import ObjectIndex
-from kueue_fast.engine.queue_numbers import QueueNumbers
+from kueue_fast.engine.cohort_numbers import CohortNumbers
 from kueue_fast.lifecycle.finish import is_finished
 from kueue_fast.lifecycle.ungating import is_variant
 from kueue_fast.model import conditions
@@ -22,7 +22,7 @@ PENDING_EVALUATION = "PendingEvaluation"
 CAUSES = ("reason", "underlying_cause")
 
 
-def of_cohorts(made: Gauges, numbers: QueueNumbers, *, info: bool) -> None:
+def of_cohorts(made: Gauges, cohorts: Mapping[str, CohortNumbers], *, info: bool) -> None:
     """Cohorts of the tree; `info` is the gate MetricsForCohorts.
 
     Upstream has information on cohorts without an object only where they are in a tree with one that has.
@@ -33,7 +33,7 @@ def of_cohorts(made: Gauges, numbers: QueueNumbers, *, info: bool) -> None:
     made.begin("cohort_subtree_quota", pair, "Quota of the cohort and of all below it")
     made.begin("cohort_subtree_resource_reservations", pair, "Amounts that are reserved below the cohort")
     made.begin("cohort_subtree_admitted_active_workloads", ("cohort",), "Admitted Workloads below the cohort")
-    for name, cohort in sorted(numbers.cohorts.items()):
+    for name, cohort in sorted(cohorts.items()):
         if info and cohort.named:
             made.set("cohort_info", (name, cohort.parent, cohort.root), 1.0)
         for family, amounts in (

@@ -8,23 +8,19 @@ Source: JS-510..516.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
 
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.app.looks import Looks
-from kueue_fast.cluster.changes import Change, Key, WatchEvent, describe, key_of
-from kueue_fast.cluster.errors import ClusterError, NotFoundError
-from kueue_fast.cluster.kube import patches
+from kueue_fast.app.releases import Releases
+from kueue_fast.cluster.changes import Change, Key, WatchEvent, describe
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.errors import KueueFastError
 from kueue_fast.jobs.ancestors import controller_of
 from kueue_fast.lifecycle.elastic_gates import next_release
-from kueue_fast.lifecycle.expectations import Expectations
 from kueue_fast.lifecycle.pods import has_gate, is_terminal, slice_name, slice_of_pod
 from kueue_fast.lifecycle.ungating import BATCH_NS
 from kueue_fast.model.elastic import ELASTIC_JOB, is_elastic
@@ -42,12 +38,11 @@ class ElasticUngater:
 
     def __init__(self, cluster: KubeCluster, writer: Writer, now: Callable[[], int]) -> None:
         self._cluster = cluster
-        self._writer = writer
         self._now = now
         self._looks = Looks(self._look, now)
         # Chains that a pod has brought, and whose batch is still open.
         self._batches: set[Key] = set()
-        self._expected = Expectations()
+        self._releases = Releases(cluster, writer, self._looks.again)
         # Pods that have not ended by chain, then by name.
         self._pods: dict[Key, dict[str, Pod]] = {}
         # The uid of the job that owns the slices of a chain: not always the one that owns its pods (JS-511).
@@ -72,7 +67,7 @@ class ElasticUngater:
             return
         key = Workload.KIND, workload.metadata.namespace or "", slice_name(workload)
         if event.change is Change.DELETED and not any(
-            slice_name(each) == key[2] for each in self._slices(owner.uid)
+            slice_name(each) == key[2] for each in self._cluster.dependents(owner.uid, Workload.KIND)
         ):
             self._jobs.pop(key, None)
             self._batches.discard(key)
@@ -97,45 +92,24 @@ class ElasticUngater:
         if not pods:
             del self._pods[key]
         if gone or not has_gate(pod, ELASTIC_JOB):
-            self._expected.observed(describe(key), pod.metadata.uid or "")
+            self._releases.observed(describe(key), pod)
         # Nearly all pods belong to jobs that are not elastic.
         if key in self._jobs and key not in self._batches:
             self._batches.add(key)
             self._looks.at(key, self._now() + BATCH_NS)
 
-    def _slices(self, uid: str) -> list[Workload]:
-        return [each for each in self._cluster.dependents(uid) if each.KIND == Workload.KIND]
-
     def _look(self, key: Key) -> None:
         self._batches.discard(key)
-        id_ = describe(key)
+        chain = describe(key)
         try:
             pods = next_release(
                 key[2],
-                self._slices(self._jobs.get(key, "")),
+                self._cluster.dependents(self._jobs.get(key, ""), Workload.KIND),
                 self._pods.get(key, {}).values(),
-                self._expected.pending(id_),
+                self._releases.pending(chain),
                 slices=True,
             )
         except KueueFastError as error:
-            log.warning("%s: %s", id_, error)
+            log.warning("%s: %s", chain, error)
             return self._looks.again(key)
-        self._expected.expect(id_, [pod.metadata.uid or "" for pod in pods])
-        for pod in pods:
-            before = self._cluster.get(*key_of(pod))
-            write = None if before is None else patches.update(before, pod)
-            if write is None:
-                self._expected.observed(id_, pod.metadata.uid or "")
-                continue
-            self._writer.submit(write).add_done_callback(partial(self._written, key, pod))
-
-    def _written(self, key: Key, pod: Pod, done: asyncio.Future[bytes | None]) -> None:
-        error = None if done.cancelled() else done.exception()
-        if error is None:
-            return
-        if not isinstance(error, ClusterError):
-            raise error
-        # No event will tell of it.
-        self._expected.observed(describe(key), pod.metadata.uid or "")
-        if not isinstance(error, NotFoundError):
-            self._looks.again(key)
+        self._releases.write(key, chain, pods)

@@ -17,9 +17,9 @@ from kueue_fast.cluster.kube import patches
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.engine.activity import flavors_of, rules_of
+from kueue_fast.lifecycle.admission import holds_quota
 from kueue_fast.lifecycle.finish import is_finished
 from kueue_fast.lifecycle.retention import kept_while_used
-from kueue_fast.model import conditions
 
 __all__ = ["FinalizerController"]
 
@@ -88,7 +88,10 @@ class FinalizerController:
         name = obj.metadata.name
         match obj:
             case ClusterQueue():
-                return any(_holds(each, name) for each in self._cluster.list(Workload.KIND))
+                return any(
+                    holds_quota(each, name) and not is_finished(each)
+                    for each in self._cluster.list(Workload.KIND)
+                )
             case Topology():
                 return any(
                     each.spec is not None and each.spec.topology_name == name
@@ -106,15 +109,3 @@ class FinalizerController:
 
 def _checks_of(spec: Any) -> list[str]:
     return [rule.name for rule in rules_of(spec)]
-
-
-def _holds(workload: Workload, cluster_queue: str) -> bool:
-    """Whether a Workload holds quota of the ClusterQueue."""
-    status = workload.status
-    return (
-        status is not None
-        and status.admission is not None
-        and status.admission.cluster_queue == cluster_queue
-        and conditions.is_true(status.conditions, conditions.QUOTA_RESERVED)
-        and not is_finished(workload)
-    )

@@ -11,10 +11,9 @@ from kueue_fast.cluster.changes import Change, WatchEvent, describe, key_of
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.errors import InputError
 from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, freed_node
+from kueue_fast.model import times
 
 __all__ = ["FreedNodes"]
-
-SECOND = 1_000_000_000
 
 log = logging.getLogger("tas-non-tas-usage-controller")
 
@@ -50,7 +49,7 @@ class FreedNodes:
         if node is None:
             return
         if not self._nodes:
-            self._round = asyncio.get_running_loop().call_later(FREED_NODES_NS / SECOND, self._drain)
+            self._round = asyncio.get_running_loop().call_later(FREED_NODES_NS / times.SECOND, self._drain)
         self._nodes.add(node)
 
     def _drain(self) -> None:

@@ -82,7 +82,4 @@ class JobLatencies:
         if name:
             named: Workload | None = self._cluster.get(Workload.KIND, pod.metadata.namespace, name)
             return named
-        owned = (
-            each for each in self._cluster.dependents(pod.metadata.uid or "") if isinstance(each, Workload)
-        )
-        return next(owned, None)
+        return next(self._cluster.dependents(pod.metadata.uid or "", Workload.KIND), None)

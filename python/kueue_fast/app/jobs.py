@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kueue_fast.api.kueue import Workload
-from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.api.ray import RayCluster
 from kueue_fast.app.events import Events, recorder_name
 from kueue_fast.app.steps import Steps
@@ -19,7 +18,7 @@ from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.jobs import reconciler
 from kueue_fast.jobs.actions import GroupAction
-from kueue_fast.jobs.ancestors import controller_of, managed_ancestor
+from kueue_fast.jobs.ancestors import Ancestors, controller_of
 from kueue_fast.jobs.integration import Integration
 from kueue_fast.jobs.next_step import next_step
 from kueue_fast.jobs.registry import Registry
@@ -43,7 +42,7 @@ class JobController:
     ) -> None:
         self._cluster = cluster
         self._view = view
-        self._registry = registry
+        self._ancestors = Ancestors(cluster.get, registry, view.settings)
         self._integrations = integrations
         self._now = now
         self._steps = Steps(cluster, writer, recorder, self._recorder, self._decide, now)
@@ -131,23 +130,13 @@ class JobController:
         name = prebuilt_name(found.metadata, self._view.settings)
         if name and self._cluster.get(Workload.KIND, key[1], name) is None:
             self._wanted.setdefault((key[1], name), set()).add(key)
-        step = next_step(found, integration, self._ancestor, self._cluster, self._view, now)
+        step = next_step(found, integration, self._ancestors.of, self._cluster, self._view, now)
         if not step.actions:
             self._tell_checks(key, found, integration, step.workload, now)
         later = reconciler.next_look(step.workload, self._view.settings, now)
         if later is not None:
             self._steps.at(key, later)
         return step.actions
-
-    def _ancestor(self, metadata: ObjectMeta) -> ObjectMeta | None:
-        if not metadata.owner_references:
-            return None
-        found = managed_ancestor(metadata, self._registry, self._view.settings, self._read)
-        return None if found is None else found[1]
-
-    def _read(self, owner: OwnerReference, namespace: str) -> ObjectMeta | None:
-        found = self._cluster.get(owner.kind, namespace, owner.name)
-        return None if found is None else found.metadata
 
     def _tell_checks(
         self, key: Key, job: Any, integration: Integration[Any], workload: Workload | None, now: int

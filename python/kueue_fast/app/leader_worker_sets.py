@@ -84,8 +84,7 @@ class LeaderWorkerSetController:
         if found.metadata.deletion_timestamp or not is_managed(found.metadata, self._view.settings):
             return ()
         # It owns its Workloads without controlling them.
-        dependents = self._cluster.dependents(found.metadata.uid or "")
-        workloads = [each for each in dependents if each.KIND == Workload.KIND]
+        workloads = list(self._cluster.dependents(found.metadata.uid or "", Workload.KIND))
         return reconcile_workloads(found, workloads, self._view, self._now())
 
     def _pod(self, pod: Pod) -> Sequence[GroupAction]:

@@ -25,6 +25,7 @@ from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.api.meta import Condition
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.engine import Cycle
+from kueue_fast.lifecycle import queue_stops
 from kueue_fast.lifecycle.requeue import queued_since
 from kueue_fast.model import conditions, times
 
@@ -193,9 +194,9 @@ class Metrics:
         metadata = event.object.metadata
         if event.change is not Change.DELETED:
             if event.object.KIND == LocalQueue.KIND and event.old is not None:
-                stopped = _stop_policy(event.object)
+                policy = queue_stops.policy(event.object)
                 hidden = not self._shows(metadata.namespace or "", metadata.name)
-                if hidden or (stopped != _RUNS and stopped != _stop_policy(event.old)):
+                if hidden or (policy != queue_stops.NO_STOP and policy != queue_stops.policy(event.old)):
                     self._remove({"name": metadata.name, "namespace": metadata.namespace or ""})
             return
         if event.object.KIND == ClusterQueue.KIND:
@@ -308,13 +309,6 @@ class Metrics:
         for name, known, _ in FAMILIES:
             if set(labels) <= set(known):
                 self._families[name].remove_by_labels(labels)
-
-
-_RUNS: Final = "None"
-
-
-def _stop_policy(queue: LocalQueue) -> str:
-    return (queue.spec.stop_policy if queue.spec is not None else None) or _RUNS
 
 
 class _Seen:

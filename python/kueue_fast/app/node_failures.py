@@ -33,7 +33,8 @@ from kueue_fast.lifecycle.node_failures import (
     reconcile_node,
 )
 from kueue_fast.lifecycle.node_gates import POD_DELAY_NS, NodeGates, node_calls, nodes_of_pod
-from kueue_fast.lifecycle.pods import is_terminal, selected_node, slice_of_pod, workload_of_pod
+from kueue_fast.lifecycle.pods import is_terminal, slice_of_pod
+from kueue_fast.lifecycle.pods_by_node import PodsByNode, workloads_of_node
 from kueue_fast.model.other_pods import is_topology_pod
 
 __all__ = ["NodeFailures"]
@@ -63,9 +64,8 @@ class NodeFailures:
         self._looks = Looks(self._look, now)
         # When a node will be looked at, ns since 1970: the first of what asked for it counts.
         self._due: dict[Key, int] = {}
-        # Pods of Workloads that run on a node, or ask for it by name, and have not ended.
-        self._pods: dict[str, dict[Key, Pod]] = {}
-        self._nodes_of: dict[Key, set[str]] = {}
+        # Pods of Workloads that have not ended.
+        self._pods = PodsByNode()
 
     def start(self) -> None:
         """Look at every node, and from now on at those that change, and whose pods do."""
@@ -92,31 +92,13 @@ class NodeFailures:
     def _on_pod(self, event: WatchEvent) -> None:
         pod: Pod = event.object
         gone = event.change is Change.DELETED
-        self._keep(pod, over=gone or is_terminal(pod))
+        self._pods.keep(pod, over=gone or is_terminal(pod) or slice_of_pod(pod) is None)
         nodes = nodes_of_pod(pod)
         if gone and pod.spec.node_name and is_topology_pod(pod):
             # One without grace is gone without having been told to go.
             nodes = [pod.spec.node_name]
         for name in nodes:
             self._at((Node.KIND, "", name), self._now() + POD_DELAY_NS)
-
-    def _keep(self, pod: Pod, *, over: bool) -> None:
-        """Keep a pod of a Workload by its nodes."""
-        key = key_of(pod)
-        nodes: set[str] = set()
-        if not over and slice_of_pod(pod) is not None:
-            nodes = {each for each in (pod.spec.node_name, selected_node(pod)) if each}
-        for name in self._nodes_of.get(key, set()) - nodes:
-            pods = self._pods[name]
-            del pods[key]
-            if not pods:
-                del self._pods[name]
-        for name in nodes:
-            self._pods.setdefault(name, {})[key] = pod
-        if nodes:
-            self._nodes_of[key] = nodes
-        else:
-            self._nodes_of.pop(key, None)
 
     def _at(self, key: Key, time_ns: int) -> None:
         if key not in self._due or time_ns < self._due[key]:
@@ -126,7 +108,7 @@ class NodeFailures:
     def _look(self, key: Key) -> None:
         self._due.pop(key, None)
         name = key[2]
-        pods = list(self._pods.get(name, {}).values())
+        pods = self._pods.of(name)
         view = View(self._workloads(name, pods), pods, self._flavor, self._gates, self._placements.of)
         try:
             outcome = reconcile_node(name, self._cluster.get(*key), view, self._now())
@@ -168,12 +150,7 @@ class NodeFailures:
         return future
 
     def _workloads(self, node: str, pods: list[Pod]) -> list[Workload]:
-        """Those that were placed on the node, and those that these pods belong to."""
-        keys = dict.fromkeys(self._placements.on_node(node))
-        for pod in pods:
-            name = workload_of_pod(pod)
-            if name is not None:
-                keys[pod.metadata.namespace or "", name] = None
+        keys = workloads_of_node(self._placements.on_node(node), pods)
         found = (self._cluster.get(Workload.KIND, *key) for key in keys)
         return [each for each in found if each is not None]
 

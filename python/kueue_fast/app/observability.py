@@ -94,7 +94,7 @@ class Observability:
         """All metrics as text."""
         if self._scheduler is None:
             return text([self.metrics.registry], [])
-        numbers = await self.numbers()
+        numbers = await self._scheduler.ask(Engine.metric_numbers)
         options = GaugeOptions(
             self._role(), self._resources, self._fair_sharing, self._cohorts, self._unadmitted, self._shows
         )

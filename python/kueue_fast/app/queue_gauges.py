@@ -15,6 +15,7 @@ from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.app.cohort_gauges import of_cohorts, unadmitted
 from kueue_fast.app.gauges import Gauges, amount
 from kueue_fast.cluster.index import ObjectIndex
+from kueue_fast.engine.metric_numbers import MetricNumbers
 from kueue_fast.engine.queue_numbers import ClusterQueueNumbers, QueueNumbers
 from kueue_fast.lifecycle.finish import is_finished
 from kueue_fast.model import conditions
@@ -41,19 +42,19 @@ class GaugeOptions(NamedTuple):
 
 
 def gauges(
-    numbers: QueueNumbers, objects: ObjectIndex, skips: Mapping[str, int], options: GaugeOptions
+    numbers: MetricNumbers, objects: ObjectIndex, skips: Mapping[str, int], options: GaugeOptions
 ) -> list[GaugeMetricFamily]:
     """The gauges of all queues. `skips` as in `Metrics.skips`."""
     made = Gauges(options.role)
     finished = _finished(objects)
     _of_cluster_queues(made, numbers, objects, skips, _by_cluster_queue(finished, objects), options)
-    _of_local_queues(made, numbers, objects, finished, options)
-    of_cohorts(made, numbers, info=options.cohorts)
+    _of_local_queues(made, numbers.queues, objects, finished, options)
+    of_cohorts(made, numbers.cohorts, info=options.cohorts)
     if options.unadmitted:
         unadmitted(made, objects, options.shows)
     if options.fair_sharing:
         made.begin("cohort_weighted_share", ("cohort",), "Dominant resource share over the weight")
-        for name, share in sorted(numbers.cohort_shares.items()):
+        for name, share in sorted(numbers.queues.cohort_shares.items()):
             made.set("cohort_weighted_share", (name,), share)
     return list(made.families.values())
 
@@ -71,7 +72,7 @@ def ancestors(queue: ClusterQueue | None, objects: ObjectIndex) -> list[str]:
 
 def _of_cluster_queues(
     made: Gauges,
-    numbers: QueueNumbers,
+    numbers: MetricNumbers,
     objects: ObjectIndex,
     skips: Mapping[str, int],
     finished: Mapping[str, int],
@@ -99,7 +100,7 @@ def _of_cluster_queues(
         made.begin("cluster_queue_weighted_share", (*queue_label, "cohort"), "Dominant resource share")
     for name, skipped in sorted(skips.items()):
         made.set("admission_cycle_preemption_skips", (name,), skipped)
-    for name, queue in sorted(numbers.cluster_queues.items()):
+    for name, queue in sorted(numbers.queues.cluster_queues.items()):
         active = queue.activity.active
         made.set("pending_workloads", (name, "active"), queue.active if active else 0)
         parked = queue.inadmissible if active else queue.inadmissible + queue.active
@@ -118,14 +119,14 @@ def _of_cluster_queues(
         if options.cohorts:
             made.set("cluster_queue_info", (name, cohort, above[-1] if above else ""), 1.0)
         if options.resources:
+            for resource, value in sorted(numbers.pending[name].items()):
+                made.set("cluster_queue_resource_pending", (name, resource), amount(resource, value))
             _resources(made, name, cohort, queue, fair_sharing=options.fair_sharing)
 
 
 def _resources(
     made: Gauges, name: str, cohort: str, queue: ClusterQueueNumbers, *, fair_sharing: bool
 ) -> None:
-    for resource, value in sorted(queue.pending.items()):
-        made.set("cluster_queue_resource_pending", (name, resource), amount(resource, value))
     for (flavor, resource), quota in sorted(queue.quotas.items()):
         labels = (cohort, name, flavor, resource)
         pair = f"{flavor}/{resource}"

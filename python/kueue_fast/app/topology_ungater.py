@@ -8,7 +8,6 @@ Source: TP-1802, TP-1803, TP-1811.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -16,13 +15,11 @@ from functools import partial
 from kueue_fast.api.core import Pod
 from kueue_fast.api.kueue import Workload
 from kueue_fast.app.looks import Looks
+from kueue_fast.app.releases import Releases
 from kueue_fast.cluster.changes import Change, Key, WatchEvent, describe, key_of
-from kueue_fast.cluster.errors import ClusterError, NotFoundError
-from kueue_fast.cluster.kube import patches
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.writer import Writer
 from kueue_fast.errors import KueueFastError
-from kueue_fast.lifecycle.expectations import Expectations
 from kueue_fast.lifecycle.pods import is_terminal, slice_name, slice_of_pod
 from kueue_fast.lifecycle.ungating import (
     BATCH_NS,
@@ -45,13 +42,12 @@ class TopologyUngater:
         self, cluster: KubeCluster, writer: Writer, now: Callable[[], int], *, concurrent_admission: bool
     ) -> None:
         self._cluster = cluster
-        self._writer = writer
         self._now = now
         self._concurrent_admission = concurrent_admission
         self._looks = Looks(self._look, now)
         # Workloads that a pod has brought, and whose batch is still open.
         self._batches: set[Key] = set()
-        self._expected = Expectations()
+        self._releases = Releases(cluster, writer, self._looks.again)
         # Pods that have not ended by namespace and slice of their Workload, then by name.
         self._pods: dict[tuple[str, str], dict[str, Pod]] = {}
 
@@ -83,7 +79,7 @@ class TopologyUngater:
         if not pods:
             del self._pods[chain]
         if is_observed(pod, deleted=gone):
-            self._expected.observed("/".join(chain), pod.metadata.uid or "")
+            self._releases.observed("/".join(chain), pod)
         if key not in self._batches:
             self._batches.add(key)
             self._looks.at(key, self._now() + BATCH_NS)
@@ -97,44 +93,25 @@ class TopologyUngater:
         elif is_placed(workload) and (key[1], slice_name(workload)) in self._pods:
             self._looks.ask(key)
 
-    def _owned(self, uid: str) -> list[Workload]:
-        return [each for each in self._cluster.dependents(uid) if each.KIND == Workload.KIND]
-
     def _look(self, key: Key) -> None:
         self._batches.discard(key)
         named: Workload | None = self._cluster.get(*key)
-        workload = None if named is None else whose_places(named, self._owned)
+        owned = partial(self._cluster.dependents, kind=Workload.KIND)
+        workload = None if named is None else whose_places(named, owned)
         if workload is None or not is_placed(workload):
             return
         # A look at any slice of a chain expects what all of its pods tell.
-        id_ = f"{key[1]}/{slice_name(workload)}"
+        chain = key[1] or "", slice_name(workload)
+        expected_by = "/".join(chain)
         try:
             pods = reconcile_ungating(
                 workload,
                 placements(workload),
-                self._pods.get((key[1] or "", slice_name(workload)), {}).values(),
-                self._expected.pending(id_),
+                self._pods.get(chain, {}).values(),
+                self._releases.pending(expected_by),
                 concurrent_admission=self._concurrent_admission,
             ).pods
         except KueueFastError as error:
             log.warning("%s: %s", describe(key), error)
             return self._looks.again(key)
-        self._expected.expect(id_, [pod.metadata.uid or "" for pod in pods])
-        for pod in pods:
-            before = self._cluster.get(*key_of(pod))
-            write = None if before is None else patches.update(before, pod)
-            if write is None:
-                self._expected.observed(id_, pod.metadata.uid or "")
-                continue
-            self._writer.submit(write).add_done_callback(partial(self._written, key, id_, pod))
-
-    def _written(self, key: Key, id_: str, pod: Pod, done: asyncio.Future[bytes | None]) -> None:
-        error = None if done.cancelled() else done.exception()
-        if error is None:
-            return
-        if not isinstance(error, ClusterError):
-            raise error
-        # No event will tell of it.
-        self._expected.observed(id_, pod.metadata.uid or "")
-        if not isinstance(error, NotFoundError):
-            self._looks.again(key)
+        self._releases.write(key, expected_by, pods)

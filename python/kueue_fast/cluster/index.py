@@ -50,10 +50,11 @@ class ObjectIndex:
         """Number of objects of a kind."""
         return len(self._objects.get(kind, ()))
 
-    def dependents(self, uid: str) -> Iterator[Any]:
-        """Objects with an owner reference to `uid`, in the order in which they came to have it."""
+    def dependents(self, uid: str, kind: str | None = None) -> Iterator[Any]:
+        """Objects with an owner reference to `uid`, in the order in which they came to have it; of a kind if given."""
         for key in self._dependents.get(uid, ()):
-            yield self._objects[key[0]][key]
+            if kind is None or key[0] == kind:
+                yield self._objects[key[0]][key]
 
     def _put(self, key: Key, old: Any | None, new: Any) -> None:
         """Keep `new`, in the place of `old` when there is one."""

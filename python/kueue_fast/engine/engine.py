@@ -31,6 +31,7 @@ from kueue_fast.engine.explain import Standing, describe
 from kueue_fast.engine.flavor_attempts import PASSED_OVER, FlavorAttempts
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
+from kueue_fast.engine.metric_numbers import MetricNumbers, metric_numbers
 from kueue_fast.engine.queue_numbers import QueueNumbers, queue_numbers
 from kueue_fast.engine.queues import Queues, refresh_order
 from kueue_fast.engine.refusals import Refusal
@@ -386,6 +387,10 @@ class Engine:
     def queue_numbers(self) -> QueueNumbers:
         """What statuses and metrics of all queues show, as they stand now; cheaper than `queue_state`."""
         return queue_numbers(self._state)
+
+    def metric_numbers(self) -> MetricNumbers:
+        """The same with what only metrics show."""
+        return metric_numbers(self._state)
 
     def queue_state(self) -> dict[str, QueueState]:
         """All ClusterQueues by name, as they stand now."""

@@ -5,19 +5,16 @@ Source: LC-1703, LC-1712.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from kueue_fast.arrays.layouts import Layout
 from kueue_fast.arrays.quota_tree import COHORT, Quotas
-from kueue_fast.arrays.tables import NONE, PODS
+from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import PENDING
 from kueue_fast.engine.activity import Activity
-from kueue_fast.engine.cohort_numbers import CohortNumbers, cohort_numbers
 from kueue_fast.engine.state import State
 from kueue_fast.model.quantities import MAX
 
@@ -46,8 +43,7 @@ class LocalQueueNumbers(NamedTuple):
 class ClusterQueueNumbers(NamedTuple):
     """The same of a ClusterQueue, its quotas, and its dominant resource share over its weight.
 
-    `pending` is what those that wait ask for, by resource, with those that the quotas name. The share is +Inf for
-    weight 0 while borrowing, and 0 without fair sharing (QP-333).
+    The share is +Inf for weight 0 while borrowing, and 0 without fair sharing (QP-333).
     """
 
     active: int
@@ -59,18 +55,14 @@ class ClusterQueueNumbers(NamedTuple):
     quotas: Quotas
     weighted_share: float
     activity: Activity
-    pending: Usage
 
 
 class QueueNumbers(NamedTuple):
-    """All queues at one moment: ClusterQueues by name, LocalQueues by (namespace, name), shares of Cohorts by name,
-    and cohorts by name, whether or not there is a Cohort.
-    """
+    """All queues at one moment: ClusterQueues by name, LocalQueues by (namespace, name), shares of Cohorts by name."""
 
     cluster_queues: dict[str, ClusterQueueNumbers]
     local_queues: dict[tuple[str, str], LocalQueueNumbers]
     cohort_shares: dict[str, float]
-    cohorts: dict[str, CohortNumbers]
 
 
 def queue_numbers(state: State) -> QueueNumbers:
@@ -82,8 +74,7 @@ def queue_numbers(state: State) -> QueueNumbers:
     pending, forest, tables = state.tables.pending, state.tables.forest, state.tables
     local_queue = np.asarray(tables.workloads.local_queue)
     for name, entry in state.cluster_queues.items():
-        places = pending.heap_rows(entry.row), pending.parked_rows(entry.row)
-        for place, rows in enumerate(places):
+        for place, rows in enumerate((pending.heap_rows(entry.row), pending.parked_rows(entry.row))):
             for number, count in _counted(local_queue[np.array(rows, np.intp)]):
                 waiting.setdefault(number, [0, 0])[place] += count
         quotas = state.tree.quotas[entry.row]
@@ -102,7 +93,6 @@ def queue_numbers(state: State) -> QueueNumbers:
             quotas,
             _share(state, entry.row),
             entry.activity,
-            _pending(state, itertools.chain(*places), {resource for _, resource in quotas}),
         )
     local_queues = {}
     for key, local in state.local_queues.items():
@@ -123,27 +113,7 @@ def queue_numbers(state: State) -> QueueNumbers:
         for (kind, name), row in tables.nodes.items():
             if kind == COHORT and row in state.tree.explicit and not state.tree.is_cyclic(row):
                 shares[name] = _share(state, row)
-    return QueueNumbers(cluster_queues, local_queues, shares, cohort_numbers(state, held.admitted))
-
-
-def _pending(state: State, rows: Iterable[int], declared: Iterable[str]) -> Usage:
-    """What workloads that wait ask for, by resource; nothing of the resources that are declared."""
-    # Many ask for the same.
-    layouts: dict[Layout, int] = {}
-    by_row = state.rows.by_row
-    for row in rows:
-        record = by_row[row]
-        if record is not None and record.layout is not None:
-            layouts[record.layout] = layouts.get(record.layout, 0) + 1
-    found = dict.fromkeys(declared, 0)
-    for layout, times in layouts.items():
-        for pod_set, pods in zip(layout.pod_sets, layout.classes, strict=True):
-            count = (pod_set.count - min(pod_set.reclaimed, pod_set.count)) * times
-            for resource, amount in pods.requests:
-                # Upstream counts pods when it looks for flavors, and not before.
-                if resource != PODS:
-                    found[resource] = min(found.get(resource, 0) + count * amount, MAX)
-    return found
+    return QueueNumbers(cluster_queues, local_queues, shares)
 
 
 class _Held:

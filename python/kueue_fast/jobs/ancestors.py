@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from kueue_fast.api.meta import ObjectMeta, OwnerReference
 from kueue_fast.errors import KueueFastError
@@ -11,7 +11,14 @@ from kueue_fast.jobs.registry import Registry
 from kueue_fast.jobs.settings import JobSettings
 from kueue_fast.jobs.workload import is_managed
 
-__all__ = ["CHAIN_LIMIT", "AncestorError", "controller_of", "managed_ancestor", "owner_is_managed"]
+__all__ = [
+    "CHAIN_LIMIT",
+    "AncestorError",
+    "Ancestors",
+    "controller_of",
+    "managed_ancestor",
+    "owner_is_managed",
+]
 
 CHAIN_LIMIT: Final = 10
 """Objects on the way up; more are an error, told as event `JobNestingTooDeep`."""
@@ -27,6 +34,28 @@ class AncestorError(KueueFastError):
         super().__init__(message)
         self.too_deep = too_deep
         self.missing = missing
+
+
+class Ancestors:
+    """Finds the topmost managed job above an object; `get(kind, namespace, name)` gives an object, or None."""
+
+    def __init__(
+        self, get: Callable[[str, str | None, str], Any | None], registry: Registry, settings: JobSettings
+    ) -> None:
+        self._get = get
+        self._registry = registry
+        self._settings = settings
+
+    def of(self, metadata: ObjectMeta) -> ObjectMeta | None:
+        """Metadata of that job, None if there is none. Raises AncestorError."""
+        if not metadata.owner_references:
+            return None
+        found = managed_ancestor(metadata, self._registry, self._settings, self._read)
+        return None if found is None else found[1]
+
+    def _read(self, owner: OwnerReference, namespace: str) -> ObjectMeta | None:
+        found = self._get(owner.kind, namespace, owner.name)
+        return None if found is None else found.metadata
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:

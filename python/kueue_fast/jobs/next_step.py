@@ -30,8 +30,8 @@ class Objects(Protocol):
     def get(self, kind: str, namespace: str | None, name: str) -> Any | None:
         """The object, or None."""
 
-    def dependents(self, uid: str) -> Iterator[Any]:
-        """Objects with an owner reference to `uid`."""
+    def dependents(self, uid: str, kind: str | None = None) -> Iterator[Any]:
+        """Objects with an owner reference to `uid`; of a kind if given."""
 
 
 class Step(NamedTuple):
@@ -89,9 +89,8 @@ def owned_workloads(objects: Objects, metadata: ObjectMeta) -> list[Workload]:
     uid = metadata.uid
     return [
         each
-        for each in objects.dependents(uid or "")
-        if each.KIND == Workload.KIND
-        and any(owner.controller and owner.uid == uid for owner in each.metadata.owner_references or ())
+        for each in objects.dependents(uid or "", Workload.KIND)
+        if any(owner.controller and owner.uid == uid for owner in each.metadata.owner_references or ())
     ]
 
 

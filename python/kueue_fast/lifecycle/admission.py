@@ -31,6 +31,7 @@ __all__ = [
     "PodSetDecision",
     "PodSetTopology",
     "admitted",
+    "holds_quota",
     "pending",
     "set_reservation",
     "to_admission",
@@ -259,3 +260,14 @@ def missing_checks(status: WorkloadStatus, required: Iterable[str]) -> list[str]
     """Required checks that the status does not list, in the order given. Source: QC-137."""
     listed = {check.name for check in status.admission_checks or ()}
     return [name for name in required if name not in listed]
+
+
+def holds_quota(workload: Workload, cluster_queue: str) -> bool:
+    """Whether the Workload's reservation is one of this ClusterQueue's quota."""
+    status = workload.status
+    return (
+        status is not None
+        and status.admission is not None
+        and status.admission.cluster_queue == cluster_queue
+        and conditions.is_true(status.conditions, conditions.QUOTA_RESERVED)
+    )

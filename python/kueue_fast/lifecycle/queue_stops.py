@@ -14,6 +14,7 @@ from kueue_fast.model import conditions
 __all__ = [
     "BY_CLUSTER_QUEUE",
     "BY_LOCAL_QUEUE",
+    "NO_STOP",
     "by_cluster_queue",
     "by_local_queue",
     "concerns_workloads",

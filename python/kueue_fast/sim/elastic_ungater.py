@@ -86,9 +86,9 @@ class ElasticUngater:
     def _run(self, chain: Any) -> None:
         self._due.discard(chain)
         pods = self._pods.get(chain, {})
-        owned = self._cluster.dependents(self._jobs.get(chain) or self._gated.get(chain, ""))
-        workloads = [each for each in owned if each.KIND == Workload.KIND]
-        for pod in next_release(chain[1], workloads, pods.values(), slices=self._slices):
+        uid = self._jobs.get(chain) or self._gated.get(chain, "")
+        owned = self._cluster.dependents(uid, Workload.KIND)
+        for pod in next_release(chain[1], owned, pods.values(), slices=self._slices):
             self._cluster.update(pod)
         if not any(has_gate(pod, ELASTIC_JOB) for pod in self._pods.get(chain, {}).values()):
             self._gated.pop(chain, None)

@@ -77,9 +77,8 @@ class Orphans:
     def on_any(self, event: WatchEvent) -> None:
         """An owner is gone: nothing changes in a Workload that was being deleted before, so nobody hears of it."""
         if event.change is Change.DELETED and event.object.KIND != Workload.KIND:
-            for each in list(self._cluster.dependents(event.object.metadata.uid or "")):
-                if each.KIND == Workload.KIND:
-                    self.on_workload(WatchEvent(Change.MODIFIED, each, each))
+            for each in list(self._cluster.dependents(event.object.metadata.uid or "", Workload.KIND)):
+                self.on_workload(WatchEvent(Change.MODIFIED, each, each))
 
     def on_workload(self, event: WatchEvent) -> None:
         """It goes once nobody owns it."""

@@ -127,7 +127,7 @@ class RayOperator:
             raise InputError(what, object=describe(owner), expected="another name for one of them") from error
 
     def _of(self, owner: KubernetesObject, kind: str) -> list[Any]:
-        return [each for each in self._cluster.dependents(owner.metadata.uid or "") if kind == each.KIND]
+        return list(self._cluster.dependents(owner.metadata.uid or "", kind))
 
     def _current(self, event: WatchEvent) -> Any:
         """The object as it is by now, None if it is gone or goes."""

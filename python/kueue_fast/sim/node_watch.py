@@ -23,7 +23,8 @@ from kueue_fast.lifecycle.node_failures import (
     reconcile_node,
 )
 from kueue_fast.lifecycle.node_gates import POD_DELAY_NS, NodeGates, is_ready, node_calls, nodes_of_pod
-from kueue_fast.lifecycle.pods import is_terminal, selected_node, workload_of_pod
+from kueue_fast.lifecycle.pods import is_terminal
+from kueue_fast.lifecycle.pods_by_node import PodsByNode, workloads_of_node
 from kueue_fast.lifecycle.status import timestamp
 from kueue_fast.model import times
 from kueue_fast.model.taints import tolerates
@@ -55,8 +56,7 @@ class NodeWatch:
         self._gates = gates
         self._recorder = recorder
         # Pods that run on a node, or ask for it by name.
-        self._pods: dict[str, dict[Key, Pod]] = {}
-        self._nodes_of: dict[Key, set[str]] = {}
+        self._pods = PodsByNode()
         self._due: dict[tuple[str, int], int] = {}
         self._losses: dict[Key, int] = {}
         cluster.watch(Node.KIND, self.on_node)
@@ -80,8 +80,9 @@ class NodeWatch:
         if node_calls(old, new, self._gates):
             self._look(name, 0)
         well = new is not None and is_ready(new)
-        for key, pod in list(self._pods.get(name, {}).items()):
+        for pod in self._pods.of(name):
             if pod.spec.node_name == name:
+                key = pod.metadata.namespace or "", pod.metadata.name
                 self._await_loss(key, pod, None if well else 0 if gone else patience(pod))
 
     def on_pod(self, event: WatchEvent) -> None:
@@ -90,15 +91,7 @@ class NodeWatch:
         key = pod.metadata.namespace or "", pod.metadata.name
         gone = event.change is Change.DELETED
         over = gone or is_terminal(pod)
-        nodes = set() if over else {each for each in (pod.spec.node_name, selected_node(pod)) if each}
-        for name in self._nodes_of.get(key, set()) - nodes:
-            self._pods[name].pop(key, None)
-        for name in nodes:
-            self._pods.setdefault(name, {})[key] = pod
-        if nodes:
-            self._nodes_of[key] = nodes
-        else:
-            self._nodes_of.pop(key, None)
+        self._pods.keep(pod, over=over)
         if over:
             self._await_loss(key, pod, None)
         if self._gates.replacement:
@@ -128,7 +121,7 @@ class NodeWatch:
         del self._due[due]
         name = due[0]
         node: Node | None = self._cluster.get(Node.KIND, None, name)
-        pods = list(self._pods.get(name, {}).values())
+        pods = self._pods.of(name)
         view = View(self._workloads(name, pods), pods, self._flavor, self._gates, self._placements.of)
         try:
             outcome = reconcile_node(name, node, view, self._clock.now)
@@ -150,11 +143,7 @@ class NodeWatch:
             self._look(name, outcome.requeue_after_ns)
 
     def _workloads(self, name: str, pods: list[Pod]) -> list[Workload]:
-        keys = dict.fromkeys(self._placements.on_node(name))
-        for pod in pods:
-            workload = workload_of_pod(pod)
-            if workload is not None:
-                keys[pod.metadata.namespace or "", workload] = None
+        keys = workloads_of_node(self._placements.on_node(name), pods)
         found = (self._cluster.get(Workload.KIND, *key) for key in keys)
         return [each for each in found if each is not None]
 

@@ -132,7 +132,7 @@ class Simulation:
             by_hostname_prefix=self._gates.enabled("TASAssignmentsEncodingByHostnamePrefix"),
         )
         self.registry = registry_of(settings, self.cluster.get)
-        ancestors = Ancestors(self.cluster, self.registry, settings)
+        ancestors = Ancestors(self.cluster.get, self.registry, settings)
         self._jobs = JobController(
             self.cluster,
             self.clock,

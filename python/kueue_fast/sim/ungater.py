@@ -6,6 +6,7 @@ here they go at once; for pods that come later it waits, as within that second a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kueue_fast.api.core import Pod
@@ -88,16 +89,13 @@ class Ungater:
         namespace, _, name = key.partition("/")
         workload: Workload | None = self._cluster.get(Workload.KIND, namespace, name)
         if workload is not None:
-            workload = whose_places(workload, self._owned)
+            workload = whose_places(workload, partial(self._cluster.dependents, kind=Workload.KIND))
         if workload is None:
             return
         placed = self._placements.of(workload)
         for pod in reconcile_ungating(workload, placed, self._pods.get(chain, {}).values()).pods:
             self._begun.add(chain)
             self._cluster.update(pod)
-
-    def _owned(self, uid: str) -> list[Workload]:
-        return [each for each in self._cluster.dependents(uid) if each.KIND == Workload.KIND]
 
 
 def _key(workload: Workload) -> str:
