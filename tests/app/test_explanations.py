@@ -6,7 +6,6 @@ from kueue_fast.api.decode import decode_object
 from kueue_fast.app.explanations import IN_FLIGHT, Explanations, says
 from kueue_fast.engine.decisions import Requeued
 from kueue_fast.lifecycle.status import Reasons
-from tests.controlplane.world import until
 
 
 class Words:
@@ -72,7 +71,7 @@ def scene():
     statuses, recorder = Statuses(), Recorder()
     for number in range(2 * IN_FLIGHT):
         statuses.stored[f"ns/w{number}"] = workload(f"w{number}")
-    return statuses, recorder, Explanations(statuses, recorder, Reasons(), kept_s=0.0)
+    return statuses, recorder, Explanations(statuses, recorder, Reasons())
 
 
 def requeued(name):
@@ -109,15 +108,6 @@ def test_what_the_status_says_is_not_said_again(scene):
     assert statuses.saying() == []
     explanations.tell(requeued("w0"), "still no", 0)
     assert statuses.saying() == [("w0", "still no")]
-
-
-async def test_a_word_is_kept_for_a_moment(scene):
-    statuses, recorder, _ = scene
-    explanations = Explanations(statuses, recorder, Reasons(), kept_s=0.01)
-    explanations.tell(requeued("w0"), "no", 0)
-    explanations.tell(requeued("w0"), "still no", 0)
-    assert statuses.saying() == []
-    await until(lambda: statuses.saying() == [("w0", "still no")])
 
 
 def test_workload_that_is_gone(scene):

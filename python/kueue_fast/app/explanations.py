@@ -2,16 +2,13 @@
 
 Under contention a cycle has a word on many more heads than it admits, and the words change with every admission.
 Upstream writes them one after the other inside the cycle, which holds up the next cycle; here the next cycle may have
-a newer word on a Workload before the last one was written, or admit it, and the last one is left out then. A word is
-kept for a moment for that.
+a newer word on a Workload before the last one was written, and the last one is left out then.
 
 Source: QC-140.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from typing import Final, NamedTuple
 
 from kueue_fast.api.kueue import Workload
@@ -25,34 +22,24 @@ from kueue_fast.model import conditions
 __all__ = ["Explanations"]
 
 IN_FLIGHT: Final = 4
-KEPT_S: Final = 0.5
 
 
 class _Word(NamedTuple):
     requeued: Requeued
     message: str
     now_ns: int
-    due_s: float
-    """When it may be written, on the monotonic clock."""
 
 
 class Explanations:
-    """`tell` is called in the event loop's thread, after each cycle for each of its heads that goes on waiting.
+    """`tell` is called in the event loop's thread, after each cycle for each of its heads that goes on waiting."""
 
-    A word is kept for `kept_s` seconds before it is written.
-    """
-
-    def __init__(
-        self, statuses: StatusWriter, recorder: Events, reasons: Reasons, kept_s: float = KEPT_S
-    ) -> None:
+    def __init__(self, statuses: StatusWriter, recorder: Events, reasons: Reasons) -> None:
         self._statuses = statuses
         self._events = recorder
         self._reasons = reasons
         self._waiting: dict[str, _Word] = {}
         self._writing: set[str] = set()
         self._busy = False
-        self._kept_s = kept_s
-        self._timer: asyncio.TimerHandle | None = None
 
     def tell(self, requeued: Requeued, message: str, now_ns: int) -> None:
         """Have the status say so, unless it does already or there is something newer to say before it is written."""
@@ -61,9 +48,7 @@ class Explanations:
             workload = self._statuses.find(key)
             if workload is None or says(workload, message):
                 return
-        before = self._waiting.get(key)
-        due = time.monotonic() + self._kept_s if before is None else before.due_s
-        self._waiting[key] = _Word(requeued, message, now_ns, due)
+        self._waiting[key] = _Word(requeued, message, now_ns)
         self._go_on()
 
     def _go_on(self) -> None:
@@ -74,21 +59,8 @@ class Explanations:
             key = next((each for each in self._waiting if each not in self._writing), None)
             if key is None:
                 break
-            left = self._waiting[key].due_s - time.monotonic()
-            if left > 0:
-                # The others came later.
-                self._come_back(left)
-                break
             self._write(key, self._waiting.pop(key))
         self._busy = False
-
-    def _come_back(self, seconds: float) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._due)
-
-    def _due(self) -> None:
-        self._timer = None
-        self._go_on()
 
     def _write(self, key: str, word: _Word) -> None:
         workload = self._statuses.find(key)
