@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from bench import live_requests
 from kueue_fast.cluster.kube.credentials import Credentials
 from kueue_fast.cluster.kube.transport import JSON_PATCH, MERGE_PATCH, Connection, ConnectionSettings
 from tests.controlplane.kueue_manager import KueueManager
@@ -38,8 +40,20 @@ NAMESPACE = "load"
 FLAVOR = "load"
 WRITERS = 16
 QUIET_S = 3.0
-COLUMNS = ("side", "limits", "quota", "admissions_per_s", "seconds", "cpu_s", "peak_mb", "load_cpu_s")
+COLUMNS = (
+    "side",
+    "limits",
+    "quota",
+    "admissions_per_s",
+    "seconds",
+    "cpu_s",
+    "peak_mb",
+    "writes",
+    "server_cpu_s",
+    "load_cpu_s",
+)
 SIDES = ("upstream", "ours")
+SERVER = ("kube-apiserver", "etcd")
 PROGRAM = "from kueue_fast.cli import main; main()"
 # Processor time of the event loop's thread: a busy machine changes it little.
 PROFILED = """
@@ -67,7 +81,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """`cpu_s` is the manager's, `load_cpu_s` that of who creates and finishes. `machine` is the load average before."""
+    """What one case gave.
+
+    `cpu_s` is the manager's, `server_cpu_s` that of API server and etcd, `load_cpu_s` that of who creates and finishes.
+    `writes` are the manager's and the load's (one for each finished Workload). `machine` is the load average before.
+    """
 
     side: str
     limits: str
@@ -78,6 +96,8 @@ class Result:
     admissions_per_s: float
     cpu_s: float
     peak_mb: float
+    writes: int
+    server_cpu_s: float
     load_cpu_s: float
     machine: float
 
@@ -318,22 +338,28 @@ class Manager:
         """Whether it runs."""
         return self._upstream.plane.processes.alive(self.name)
 
-    def cpu_s(self) -> float:
-        """Seconds of processor so far."""
-        fields = self._proc("stat").rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def cpu_s(self, *names: str) -> float:
+        """Seconds of processor so far; of other programs if they are named."""
+        total = 0
+        for name in names or (self.name,):
+            fields = self._proc("stat", name).rsplit(")", 1)[1].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / os.sysconf("SC_CLK_TCK")
 
     def peak_mb(self) -> float:
         """The most memory that was resident."""
-        line = next(each for each in self._proc("status").splitlines() if each.startswith("VmHWM:"))
+        lines = self._proc("status", self.name).splitlines()
+        line = next(each for each in lines if each.startswith("VmHWM:"))
         return int(line.split()[1]) / 1024
 
-    def _proc(self, file: str) -> str:
-        return Path(f"/proc/{self._upstream.plane.processes.pid(self.name)}/{file}").read_text()
+    def _proc(self, file: str, name: str) -> str:
+        return Path(f"/proc/{self._upstream.plane.processes.pid(name)}/{file}").read_text()
 
 
-async def run(upstream: KueueManager, case: Case, limit_s: float, profile: Path | None = None) -> Result:
-    """Run one case."""
+async def run(
+    upstream: KueueManager, case: Case, limit_s: float, profile: Path | None = None
+) -> tuple[Result, Counter[str]]:
+    """Run one case; its result and what the API server was asked."""
     manager = Manager(upstream, case, profile)
     machine = os.getloadavg()[0]
     async with connected(upstream.plane) as connection:
@@ -342,15 +368,19 @@ async def run(upstream: KueueManager, case: Case, limit_s: float, profile: Path 
         try:
             await load.create()
             await asyncio.sleep(QUIET_S)
+            asked = await live_requests.requests(connection)
+            server = manager.cpu_s(*SERVER)
             cpu, own = manager.cpu_s(), time.process_time()
             seconds = await load.run(limit_s, manager.alive)
             cpu, own = manager.cpu_s() - cpu, time.process_time() - own
+            server = manager.cpu_s(*SERVER) - server
+            asked = await live_requests.requests(connection) - asked
             peak = manager.peak_mb()
         finally:
             await manager.stop()
             await load.remove()
     admitted = len(load.admitted)
-    return Result(
+    result = Result(
         case.side,
         case.limits,
         case.quota,
@@ -360,9 +390,12 @@ async def run(upstream: KueueManager, case: Case, limit_s: float, profile: Path 
         round(admitted / seconds, 1),
         round(cpu, 2),
         round(peak, 1),
+        live_requests.writes(asked),
+        round(server, 2),
         round(own, 2),
         round(machine, 2),
     )
+    return result, asked
 
 
 @asynccontextmanager
@@ -400,8 +433,10 @@ async def run_all(upstream: KueueManager, options: argparse.Namespace) -> list[R
             for quota in options.quotas:
                 for side in options.sides:
                     case = Case(side, limits, quota, options.workloads, options.queues)
-                    found = await run(upstream, case, options.patience, options.profile)
+                    found, asked = await run(upstream, case, options.patience, options.profile)
                     print(json.dumps(asdict(found)), file=sys.stderr, flush=True)
+                    if options.requests:
+                        print(live_requests.lines(asked.items()), file=sys.stderr, flush=True)
                     results.append(found)
     return results
 
@@ -419,6 +454,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--patience", type=float, default=600, help="seconds for a case")
     parser.add_argument("--profile", type=Path, help="write a cProfile of our event loop there")
+    parser.add_argument(
+        "--requests", action="store_true", help="what the API server was asked, for each case"
+    )
     parser.add_argument("--json", action="store_true", help="one object a case instead of the table")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -69,7 +69,7 @@ def workload(name):
 @pytest.fixture
 def scene():
     statuses, recorder = Statuses(), Recorder()
-    for number in range(2 * IN_FLIGHT):
+    for number in range(8):
         statuses.stored[f"ns/w{number}"] = workload(f"w{number}")
     return statuses, recorder, Explanations(statuses, recorder, Reasons())
 
@@ -119,3 +119,14 @@ def test_workload_that_is_gone(scene):
     del statuses.stored["ns/w7"]
     statuses.done()
     assert len(statuses.saying()) == IN_FLIGHT - 1
+
+
+def test_nothing_is_said_of_what_waits_no_more(scene):
+    statuses, _, explanations = scene
+    for number in range(IN_FLIGHT + 2):
+        explanations.tell(requeued(f"w{number}"), "no", 0)
+    explanations.forget(f"ns/w{IN_FLIGHT}")
+    explanations.forget("ns/w0")
+    for _ in range(IN_FLIGHT):
+        statuses.done()
+    assert statuses.saying() == [(f"w{IN_FLIGHT + 1}", "no")]

@@ -16,46 +16,13 @@ from kueue_fast.app.gauges import text
 from kueue_fast.app.metrics import Metrics
 from kueue_fast.app.observability import shows_local_queue
 from kueue_fast.app.queue_gauges import GaugeOptions, gauges
-from kueue_fast.app.queue_statuses import due_statuses
 from kueue_fast.app.servers import Address, read_address
 from kueue_fast.cluster.kube.cache import ObjectCache
 from kueue_fast.engine import Engine
 from kueue_fast.errors import InputError
-from kueue_fast.model import times
 from kueue_fast.model.features import FeatureGates
+from tests.app.queue_world import FAIR, NOW, world
 from tests.arrays import objects as o
-
-NOW = times.parse("2026-01-01T00:00:00Z")
-FAIR = msgspec.convert({"fairSharing": {}}, Configuration)
-
-
-def held(name: str, cpu: int) -> Any:
-    made = o.workload_json(name, "lq", o.pod_set())
-    return decode_object(o.reserved(made, "q", ("main", 1, {"cpu": "spot"}, {"cpu": cpu})))
-
-
-def world(*extra: Any, config: Configuration | None = None, **spec: Any) -> tuple[Engine, ObjectCache]:
-    """ClusterQueue `q` with 4 cpu in cohort `team` under `root`, LocalQueue `lq`; two workloads hold 3 cpu."""
-    cache = ObjectCache()
-    engine = Engine(config)
-    objects = (
-        o.namespace(),
-        o.flavor("spot"),
-        o.cohort("root"),
-        o.cohort("team", parent="root"),
-        o.cluster_queue("q", o.group(spot=[o.quota("cpu", 4, borrow=1)]), cohort="team", **spec),
-        o.local_queue("lq", "q"),
-        held("a", 1),
-        held("b", 2),
-        o.workload("waits", "lq", o.pod_set(cpu=2)),
-        decode_object(o.finished(o.workload_json("done", "lq", o.pod_set()))),
-        *extra,
-    )
-    for number, obj in enumerate(objects):
-        obj.metadata.uid = f"uid-{number}"
-        cache.put(obj)
-        engine.upsert(obj, NOW)
-    return engine, cache
 
 
 def samples(engine: Engine, cache: ObjectCache, **options: Any) -> dict[tuple[str, ...], float]:
@@ -223,43 +190,6 @@ def test_which_local_queues_are_shown(settings: Any, gates: dict[str, bool], wan
     shows = shows_local_queue(msgspec.convert(settings, ControllerMetrics), FeatureGates(gates), cache)
     assert shows("default", "lq") is want
     assert shows("default", "none") is False
-
-
-# --- statuses
-
-
-def test_statuses_that_are_due_and_then_are_not() -> None:
-    engine, cache = world(config=FAIR)
-    due = due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True)
-    got = {new.metadata.name: new.status for _, new in due}
-    assert set(got) == {"q", "lq", "root", "team"}
-    queue = got["q"]
-    assert (queue.pending_workloads, queue.reserving_workloads, queue.admitted_workloads) == (1, 2, 2)
-    assert queue.flavors_usage[0].resources[0].total == "3"
-    assert queue.fair_sharing.weighted_share == 0
-    assert (got["lq"].pending_workloads, got["lq"].conditions[0].reason) == (1, "Ready")
-    assert got["team"].fair_sharing.weighted_share == 0
-    for number, (_, new) in enumerate(due):
-        metadata = msgspec.structs.replace(new.metadata, resource_version=f"later-{number}")
-        cache.put(msgspec.structs.replace(new, metadata=metadata))
-    assert due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True) == []
-
-
-def test_a_cluster_queue_that_is_deleted_says_so() -> None:
-    engine, cache = world()
-    queue = msgspec.structs.replace(cache.get("ClusterQueue", None, "q"))
-    deleted = msgspec.structs.replace(
-        queue.metadata, deletion_timestamp="2026-01-01T00:00:00Z", resource_version="later"
-    )
-    cache.put(msgspec.structs.replace(queue, metadata=deleted))
-    due = due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=False)
-    reasons = {new.metadata.name: new.status.conditions[0].reason for _, new in due}
-    assert reasons == {"q": "Terminating", "lq": "ClusterQueueIsInactive"}
-
-
-def test_what_the_engine_does_not_know_is_left_alone() -> None:
-    _, cache = world()
-    assert due_statuses(Engine().queue_numbers(), cache, NOW, fair_sharing=False) == []
 
 
 # --- addresses

@@ -154,7 +154,7 @@ class Controller:
         """Decide and write, until cancelled or the scheduler fails."""
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         holds = (lambda: True) if self.elector is None else self.elector.holds
-        writer = Writer(self._connection, may_write=holds)
+        writer = Writer(self._connection, may_write=holds, answered=self.cluster.take_answer)
         recorder = EventRecorder(self._connection, self._settings.hostname, time.time_ns)
         sinks: list[Sink] = []
 
@@ -209,12 +209,14 @@ class Controller:
         log.info("leading%s", ", in shadow: nothing is written" if self._settings.shadow else "")
         background = [asyncio.create_task(recorder.run()), asyncio.create_task(_sweep(recorder))]
         if not self._settings.shadow:
+            concurrency = self._settings.configuration.controller
             queues = QueueStatusController(
                 self.cluster,
                 writer,
                 self.observability.numbers,
                 time.time_ns,
                 fair_sharing=self._settings.configuration.fair_sharing is not None,
+                workers=(concurrency.group_kind_concurrency if concurrency is not None else None) or {},
             )
             background.append(asyncio.create_task(queues.run()))
         try:

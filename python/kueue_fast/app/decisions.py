@@ -58,6 +58,8 @@ class DecisionWriter:
     def on_cycle(self, result: CycleResult) -> None:
         """Begin to write everything that a cycle decided."""
         cycle, now = result.cycle, result.now_ns
+        for decision in cycle.admitted:
+            self._explanations.forget(decision.workload)
         self._admissions.take(result)
         for lost in cycle.evicted:
             self._evict(lost, now)

@@ -21,7 +21,7 @@ from kueue_fast.model import conditions
 
 __all__ = ["Explanations"]
 
-IN_FLIGHT: Final = 4
+IN_FLIGHT: Final = 2
 
 
 class _Word(NamedTuple):
@@ -50,6 +50,10 @@ class Explanations:
                 return
         self._waiting[key] = _Word(requeued, message, now_ns)
         self._go_on()
+
+    def forget(self, workload: str) -> None:
+        """Leave out what was to be said of a Workload (`namespace/name`) that waits no more."""
+        self._waiting.pop(workload, None)
 
     def _go_on(self) -> None:
         if self._busy:

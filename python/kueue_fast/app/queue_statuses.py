@@ -3,13 +3,14 @@
 What a queue is to show is asked of the engine; what it shows already is not written. A write that meets a conflict is
 not repeated: the newer object comes by the watch and is looked at then.
 
-Source: LC-1701..1704, LC-1711, LC-1712, LC-1721.
+Source: LC-1701..1704, LC-1711, LC-1712, LC-1721, OP-742.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from kueue_fast.api.kueue import (
@@ -21,7 +22,7 @@ from kueue_fast.api.kueue import (
     Topology,
     Workload,
 )
-from kueue_fast.cluster.changes import Key, WatchEvent, key_of
+from kueue_fast.cluster.changes import Change, Key, WatchEvent, key_of
 from kueue_fast.cluster.index import ObjectIndex
 from kueue_fast.cluster.kube import patches
 from kueue_fast.cluster.kube.backoff import Backoff
@@ -45,11 +46,19 @@ KINDS: Final = frozenset(
     each.KIND
     for each in (AdmissionCheck, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Topology, Workload)
 )
+# Kinds whose status is written here, by their name in `controller.groupKindConcurrency`.
+WORKERS: Final = {
+    kind: f"{kind}.kueue.x-k8s.io" for kind in (ClusterQueue.KIND, LocalQueue.KIND, Cohort.KIND)
+}
 TERMINATING: Final = Activity(False, "Terminating", "Can't admit new workloads; clusterQueue is terminating")
 
 
 class QueueStatusController:
-    """`ask` gives the numbers of the engine as they stand."""
+    """`ask` gives the numbers of the engine as they stand; `workers` is `controller.groupKindConcurrency`.
+
+    No more objects of a kind are written at once than it has workers, one by default: where the API server is the
+    bottleneck, it is to admit Workloads before it says how many there are. What was written longest ago comes first.
+    """
 
     def __init__(
         self,
@@ -59,6 +68,7 @@ class QueueStatusController:
         now: Callable[[], int],
         *,
         fair_sharing: bool,
+        workers: Mapping[str, int],
     ) -> None:
         self._cluster = cluster
         self._writer = writer
@@ -66,9 +76,15 @@ class QueueStatusController:
         self._now = now
         self._fair_sharing = fair_sharing
         self._changed = asyncio.Event()
+        self._free = {kind: workers.get(name) or 1 for kind, name in WORKERS.items()}
+        # By kind, what is due as of the last pass and not begun.
+        self._due: dict[str, dict[Key, Write]] = {kind: {} for kind in WORKERS}
         # Objects that are being written, or wait after a failure.
         self._busy: set[Key] = set()
         self._failures: dict[Key, int] = {}
+        # When objects were written last, in steps.
+        self._written_at: dict[Key, int] = {}
+        self._step = 0
 
     async def run(self) -> None:
         """Until cancelled: a pass now, and one a second after each change."""
@@ -85,32 +101,50 @@ class QueueStatusController:
         self._changed.set()
 
     def write(self, numbers: QueueNumbers) -> None:
-        """Write what differs."""
+        """Write what differs. What was due before and was not begun is forgotten: the numbers are newer."""
+        due: list[tuple[Key, Write]] = []
         for old, new in due_statuses(numbers, self._cluster, self._now(), fair_sharing=self._fair_sharing):
-            self._submit(key_of(old), patches.update_status(old, new))
+            key, write = key_of(old), patches.update_status(old, new)
+            if write is not None and key not in self._busy:
+                due.append((key, write))
+        due.sort(key=lambda each: self._written_at.get(each[0], 0))
+        for kind in WORKERS:
+            self._due[kind] = {key: write for key, write in due if key[0] == kind}
+            self._begin(kind)
 
-    def _submit(self, key: Key, write: Write | None) -> None:
-        if write is None or key in self._busy:
-            return
-        self._busy.add(key)
-        self._writer.submit(write).add_done_callback(lambda done: self._written(key, done))
+    def _begin(self, kind: str) -> None:
+        due = self._due[kind]
+        while due and self._free[kind]:
+            key = next(iter(due))
+            self._free[kind] -= 1
+            self._busy.add(key)
+            self._step += 1
+            self._written_at[key] = self._step
+            self._writer.submit(due.pop(key)).add_done_callback(partial(self._written, key))
 
     def _written(self, key: Key, done: asyncio.Future[bytes | None]) -> None:
+        self._free[key[0]] += 1
         if not done.cancelled() and done.exception() is None:
             self._failures.pop(key, None)
             self._again(key)
-            return
-        # The writer has said why.
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        asyncio.get_running_loop().call_later(RETRY.wait_s(failures), self._again, key)
+        else:
+            # The writer has said why.
+            failures = self._failures[key] = self._failures.get(key, 0) + 1
+            asyncio.get_running_loop().call_later(RETRY.wait_s(failures), self._again, key)
+        self._begin(key[0])
 
     def _again(self, key: Key) -> None:
         self._busy.discard(key)
         self._changed.set()
 
     def _on_change(self, event: WatchEvent) -> None:
-        if event.object.KIND in KINDS:
+        obj = event.object
+        if obj.KIND in KINDS:
             self._changed.set()
+        if event.change is Change.DELETED:
+            key = key_of(obj)
+            self._written_at.pop(key, None)
+            self._failures.pop(key, None)
 
 
 def due_statuses(

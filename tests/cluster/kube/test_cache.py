@@ -93,3 +93,72 @@ def test_old_state_comes_with_a_change():
     cache.watch("Namespace", heard.append)
     cache.put(namespace("a", "2"))
     assert heard[0].old.metadata.resource_version == "1"
+
+
+ANSWERS = {
+    "newer than what is known": (["known 5"], "answer 7", "7"),
+    "older than what the watch brought": (["known 5", "watch 9"], "answer 7", "9"),
+    "of an object that is not known": ([], "answer 7", None),
+    "of an object that is gone": (["known 5", "gone"], "answer 7", None),
+    "of another of the same name": (["known 5"], "other 7", "5"),
+    "with a version that is no number": (["known 5"], "answer x", "5"),
+    "to an object whose version is no number": (["known x"], "answer 7", "x"),
+}
+AFTER_AN_ANSWER = {
+    "the watch is behind": (["watch 6"], "7"),
+    "the watch tells it": (["watch 7"], "7"),
+    "the watch is beyond it": (["watch 9", "watch 11"], "11"),
+    "the watch tells what we did not write": (["watch 7", "watch 6"], "6"),
+    "a list goes back": (["list 3"], "3"),
+    "it is gone and comes again": (["gone", "other 6"], "6"),
+    "a version that is no number": (["watch x"], "x"),
+}
+
+
+def do(cache, step):
+    what, _, version = step.partition(" ")
+    match what:
+        case "known" | "watch":
+            cache.put(namespace("a", version))
+        case "answer":
+            cache.answered(namespace("a", version))
+        case "other":
+            cache.put(namespace("a", version, "another"))
+        case "list":
+            cache.replace("Namespace", [namespace("a", version)])
+        case "gone":
+            cache.remove(key("a"))
+
+
+def version_of(cache):
+    found = cache.get("Namespace", None, "a")
+    return None if found is None else found.metadata.resource_version
+
+
+@pytest.mark.parametrize(("before", "answer", "want"), ANSWERS.values(), ids=ANSWERS)
+def test_an_answer(before, answer, want):
+    cache = ObjectCache()
+    for step in before:
+        do(cache, step)
+    heard = told(cache)
+    what, _, version = answer.partition(" ")
+    cache.answered(namespace("a", version, "another" if what == "other" else None))
+    assert version_of(cache) == want
+    assert heard == ([(MODIFIED, "a", want)] if want == "7" else [])
+
+
+@pytest.mark.parametrize(("after", "want"), AFTER_AN_ANSWER.values(), ids=AFTER_AN_ANSWER)
+def test_what_comes_after_an_answer(after, want):
+    cache = ObjectCache()
+    for step in ("known 5", "answer 7", *after):
+        do(cache, step)
+    assert version_of(cache) == want
+
+
+def test_nobody_hears_twice_of_what_was_answered():
+    cache = ObjectCache()
+    do(cache, "known 5")
+    heard = told(cache)
+    for step in ("answer 7", "watch 6", "watch 7"):
+        do(cache, step)
+    assert heard == [(MODIFIED, "a", "7")]

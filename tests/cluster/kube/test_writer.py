@@ -103,6 +103,34 @@ async def test_conflict_is_made_anew_from_the_newest_object(world):
         assert await labels(world, "a") == {"value": "ours"}
 
 
+async def test_a_write_that_waited_starts_from_what_the_one_before_made(world):
+    answers = []
+    async with world.faulty() as (connection, proxy):
+        writer = Writer(connection, answered=lambda key, body: answers.append((key[2], decode(body))))
+        found = msgspec.json.decode(await writer.submit(create(world, "a")))
+
+        def rebuild(newest):
+            current = msgspec.json.decode(newest)
+            value = current["metadata"]["labels"]["value"]
+            return None if value == "2" else replace(world, current, f"{value}x", rebuild)
+
+        first = writer.submit(replace(world, found, "1"))
+        second = writer.submit(replace(world, found, "2", rebuild))
+        assert decode(await first).metadata.labels == {"value": "1"}
+        assert decode(await second).metadata.labels == {"value": "1x"}
+        await writer.submit(label(world, "a", "2"))
+        writer.submit(label(world, "a", "2"))
+        assert await writer.submit(replace(world, found, "3", rebuild)) is None
+        # No conflict, and nothing was read.
+        assert proxy.count(is_write) == 5
+        assert proxy.count(lambda seen: not is_write(seen)) == 0
+        await writer.submit(Write(QUEUES, world.namespace, "a", Verb.DELETE))
+    assert [(name, each.metadata.labels) for name, each in answers] == [
+        ("a", None),
+        *(("a", {"value": value}) for value in ("1", "1x", "2", "2")),
+    ]
+
+
 async def test_conflict_with_what_is_gone_needs_nothing(world):
     async with world.faulty() as (connection, proxy):
         writer = Writer(connection, backoff=SOON)

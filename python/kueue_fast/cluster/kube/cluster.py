@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from kueue_fast.api.decode import decode
+from kueue_fast.cluster.changes import Key
 from kueue_fast.cluster.kube.cache import ObjectCache
 from kueue_fast.cluster.kube.reflector import Reflector, Report
 from kueue_fast.cluster.kube.resources import RESOURCES
 from kueue_fast.cluster.kube.transport import Connection
+from kueue_fast.errors import InputError
 
 __all__ = ["KubeCluster"]
 
@@ -39,6 +42,16 @@ class KubeCluster(ObjectCache):
         async with asyncio.TaskGroup() as group:
             for reflector in self.reflectors.values():
                 group.create_task(reflector.run())
+
+    def take_answer(self, key: Key, body: bytes) -> None:
+        """The answer to a write of ours to an object of a kind that is watched; of others nothing is kept."""
+        if key[0] not in self.reflectors or self.get(*key) is None:
+            return
+        try:
+            self.answered(decode(body))
+        except InputError:
+            # The watch reports what cannot be read.
+            return
 
     def knows(self, kind: str) -> bool:
         """Whether what is not found of a kind is not there: it has been listed at least once."""

@@ -40,6 +40,8 @@ __all__ = ["Verb", "Write", "Writer"]
 IN_FLIGHT: Final = 64
 ATTEMPTS: Final = 8
 CONFLICTS: Final = 5
+# What answers with the whole object, not with one of its own.
+WITH_OBJECT: Final = ("", "status")
 PASSING: Final = (UnreachableError, TooManyRequestsError, ServerError)
 
 log = logging.getLogger("writer")
@@ -86,6 +88,7 @@ class Writer:
     """Sends writes; use it from the event loop's thread only.
 
     `may_write` is asked right before each: a leader whose lease has run out must not write, whatever was pending.
+    `answered` is given the objects as the server has them after writes, before those who asked for the writes.
     """
 
     def __init__(
@@ -95,9 +98,11 @@ class Writer:
         in_flight: int = IN_FLIGHT,
         backoff: Backoff = Backoff(0.1, 10.0),
         may_write: Callable[[], bool] = lambda: True,
+        answered: Callable[[Key, bytes], None] = lambda key, body: None,
     ) -> None:
         self._connection = connection
         self._may_write = may_write
+        self._answered = answered
         self._slots = asyncio.Semaphore(in_flight)
         self._backoff = backoff
         self._queues: dict[Key, deque[tuple[Write, asyncio.Future[bytes | None]]]] = {}
@@ -145,11 +150,12 @@ class Writer:
 
     async def _drain(self, key: Key, queue: deque[tuple[Write, asyncio.Future[bytes | None]]]) -> None:
         """All writes of one object, one after the other."""
+        newest: bytes | None = None
         try:
             while queue:
                 write, future = queue[0]
                 try:
-                    result = await self._write(write)
+                    result = await self._write(write, newest)
                 except ClusterError as error:
                     log.warning("%s: %s", describe(key), error)
                     _fail(future, error)
@@ -158,6 +164,7 @@ class Writer:
                     log.exception("%s: cannot be written", describe(key))
                     _fail(future, error)
                 else:
+                    newest = self._take(write, result)
                     if not future.done():
                         future.set_result(result)
                 queue.popleft()
@@ -167,13 +174,25 @@ class Writer:
                 _fail(future, ClusterError(f"{describe(key)}: given up, since writing has stopped"))
             del self._queues[key]
 
-    async def _write(self, write: Write) -> bytes | None:
+    def _take(self, write: Write, result: bytes | None) -> bytes | None:
+        """The object after a write, if the answer is one."""
+        if result is None or write.verb is Verb.DELETE or write.subresource not in WITH_OBJECT:
+            return None
+        self._answered(write.key, result)
+        return result
+
+    async def _write(self, write: Write, newest: bytes | None = None) -> bytes | None:
+        """`newest` is the object after the write before, of which whoever asked for this one cannot have known."""
         failures = conflicts = 0
-        if write.verb is Verb.REPLACE and write.body is None:
+        if write.rebuild is not None and newest is not None:
+            first = write.rebuild(newest)
+        elif write.verb is Verb.REPLACE and write.body is None:
             first = await self._rebuild(write)
-            if first is None:
-                return None
-            write = first
+        else:
+            first = write
+        if first is None:
+            return None
+        write = first
         while True:
             try:
                 async with self._slots:
