@@ -3,7 +3,7 @@
 Source: QP-401..446, QP-501, QP-531, QP-532.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from kueuecore._draft cimport (
     DELAY_PENDING, DELAY_READY, NOT_DELAYED, Choice, Delay, Draft, PodSetResult, Reason, Request,
@@ -46,6 +46,7 @@ cdef class Assigner(Draft):
     cdef int place_pods(self, index_t workload, index_t queue) except -1 nogil
     cdef int topology_match(self, index_t workload, index_t queue, Py_ssize_t pod_set, index_t group,
                             index_t flavor) noexcept nogil
+    cdef int32_t highest_borrow(self, index_t queue, index_t group) noexcept nogil
     cdef bint is_pinned_out(self, index_t workload, index_t leader, index_t resource, index_t flavor) noexcept nogil
     cdef int assign_group(self, index_t workload, index_t queue, index_t leader, bint* failed) except -1 nogil
     cdef int search(self, index_t workload, index_t queue, index_t leader, Py_ssize_t lead, int* found) except -1 nogil

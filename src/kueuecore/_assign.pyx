@@ -54,6 +54,7 @@ cdef class Assigner(Draft):
         cdef index_t leader
         cdef bint failed = False
         self.choice_count = self.result_count = self.usage_count = self.reason_count = 0
+        self.attempt_count = self.attempt_reason_count = 0
         self.borrowing = 0
         self.mode = MODE_FIT if length > 0 else MODE_NO_FIT
         for p in range(length):
@@ -213,7 +214,7 @@ cdef class Assigner(Draft):
         cdef Py_ssize_t flavor_count = self.flavors.group_length[group]
         cdef Py_ssize_t before = self.reason_count
         cdef Py_ssize_t index = self.first_flavor(workload, leader, self.requests[lead].resource)
-        cdef Py_ssize_t attempted = -1, i
+        cdef Py_ssize_t attempted = -1, i, first_reason
         cdef bint borrowing_first = self.flavors.borrowing_first[queue]
         cdef index_t flavor, best_flavor = NONE
         cdef int eligible, code
@@ -232,14 +233,21 @@ cdef class Assigner(Draft):
             ):
                 self.note(REASON_NOT_NOMINATED, leader, flavor, self.requests[lead].resource, 0, 0, 0)
                 continue
+            first_reason = self.reason_count
             eligible = self.eligible(workload, queue, leader, group, flavor, &code)
             if eligible == ELIGIBILITY_ERROR:
                 self.note(REASON_AFFINITY_ERROR, leader, flavor, NONE, 0, 0, 0)
                 return 0
             if eligible != ELIGIBLE:
                 self.note(<ReasonCode> code, leader, flavor, NONE, 0, 0, 0)
+                if self.keeps_attempts:
+                    self.keep_attempt(leader, flavor, NO_FIT, 0, first_reason)
                 continue
             self.rank_flavor(workload, queue, leader, group, flavor, &rank)
+            if self.keeps_attempts:
+                self.keep_attempt(
+                    leader, flavor, rank.possibility, self.highest_borrow(queue, group), first_reason
+                )
             if self.fungibility:
                 stop = not (
                     rank.possibility == NO_FIT or rank.possibility == NO_CANDIDATES
@@ -277,6 +285,15 @@ cdef class Assigner(Draft):
         if best.possibility == FIT:
             self.reason_count = before
         return 0
+
+    cdef int32_t highest_borrow(self, index_t queue, index_t group) noexcept nogil:
+        """Highest borrowing level of the flavor that was just ranked, over the resources of the group."""
+        cdef int32_t borrow = 0
+        cdef Py_ssize_t i
+        for i in range(self.request_count):
+            if self.flavors.group_of[queue, self.requests[i].resource] == group:
+                borrow = max(borrow, self.requests[i].try_borrow)
+        return borrow
 
     cdef bint is_pinned_out(self, index_t workload, index_t leader, index_t resource, index_t flavor) noexcept nogil:
         """Whether no member of the group was nominated with this flavor for the leading resource (QP-424)."""

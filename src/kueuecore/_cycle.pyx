@@ -102,6 +102,7 @@ cdef class CycleRunner(Settler):
         entry.borrowing = 0
         entry.result_count = entry.choice_count = entry.usage_count = entry.reason_count = entry.domain_count = 0
         entry.targets = entry.target_count = 0
+        entry.attempt_count = entry.attempt_reason_count = 0
         entry.scan_before = 0
         entry.is_preemptor = False
         entry.again = entry.fails_fast = False

@@ -64,9 +64,18 @@ cdef struct Reason:          # why a flavor was passed over or does not fit now
     amount_t third           # capacity
 
 
+cdef struct Attempt:         # one flavor that the scan looked at for a group of pod sets
+    index_t leader           # first pod set of the group
+    index_t flavor
+    int32_t possibility      # Possibility, of its worst resource
+    int32_t borrow           # highest level of its resources
+    int64_t reasons          # number of its Reasons; those of all attempts stand one after the other
+
+
 cdef class Draft:
     cdef readonly Flavors flavors
     cdef readonly Workloads workloads
+    cdef public bint keeps_attempts       # whether what the scan looked at is kept (QP-465)
 
     # the result of the last assignment
     cdef Mode mode
@@ -79,6 +88,10 @@ cdef class Draft:
     cdef Py_ssize_t usage_count
     cdef Reason* reasons
     cdef Py_ssize_t reason_count
+    cdef Attempt* attempts                # [attempt] in the order of the scan
+    cdef Py_ssize_t attempt_count
+    cdef Reason* attempt_reasons          # also those that the assignment has no use for, since another flavor fits
+    cdef Py_ssize_t attempt_reason_count
 
     # scratch
     cdef Request* requests
@@ -86,6 +99,7 @@ cdef class Draft:
     cdef int64_t* counts                  # [pod set] counts of a partial admission probe
     cdef uint8_t* done                    # [pod set] already placed with its group
     cdef Py_ssize_t choice_capacity, result_capacity, reason_capacity
+    cdef Py_ssize_t attempt_capacity, attempt_reason_capacity
 
     cdef int make_room(self, index_t workload) except -1 nogil
     cdef int make_choices(self, Py_ssize_t slots) except -1 nogil
@@ -96,4 +110,7 @@ cdef class Draft:
     cdef int note(
         self, ReasonCode code, index_t pod_set, index_t flavor, index_t resource,
         amount_t first, amount_t second, amount_t third
+    ) except -1 nogil
+    cdef int keep_attempt(
+        self, index_t leader, index_t flavor, Possibility possibility, int32_t borrow, Py_ssize_t first_reason
     ) except -1 nogil

@@ -5,6 +5,8 @@ from kueuecore._workloads import Workloads
 
 @disjoint_base
 class Draft:
+    keeps_attempts: bool
+
     @property
     def flavors(self) -> Flavors: ...
     @property

@@ -1,11 +1,11 @@
 """What an assignment is written into: requests of a group summed, choices, usage and reasons. See the .pxd."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
 from kueuecore._amount cimport add_plain, saturating_add, saturating_mul
-from kueuecore._types cimport NONE, ReasonCode, amount_t, index_t
+from kueuecore._types cimport NONE, Possibility, ReasonCode, amount_t, index_t
 
 
 cdef class Draft:
@@ -19,7 +19,11 @@ cdef class Draft:
         self.requests = NULL
         self.counts = NULL
         self.done = NULL
+        self.attempts = NULL
+        self.attempt_reasons = NULL
+        self.keeps_attempts = False
         self.choice_capacity = self.result_capacity = self.reason_capacity = 0
+        self.attempt_count = self.attempt_reason_count = self.attempt_capacity = self.attempt_reason_capacity = 0
 
     def __dealloc__(self):
         free(self.choices)
@@ -29,6 +33,8 @@ cdef class Draft:
         free(self.requests)
         free(self.counts)
         free(self.done)
+        free(self.attempts)
+        free(self.attempt_reasons)
 
     cdef int make_room(self, index_t workload) except -1 nogil:
         """Scratch for one workload: as many choices as it has slots."""
@@ -161,4 +167,37 @@ cdef class Draft:
         self.reasons[self.reason_count].second = second
         self.reasons[self.reason_count].third = third
         self.reason_count += 1
+        return 0
+
+    cdef int keep_attempt(
+        self, index_t leader, index_t flavor, Possibility possibility, int32_t borrow, Py_ssize_t first_reason
+    ) except -1 nogil:
+        """Keep how a flavor did, with the reasons that were noted from `first_reason` on (QP-465)."""
+        cdef Py_ssize_t reasons = self.reason_count - first_reason
+        cdef void* grown
+        if self.attempt_count == self.attempt_capacity:
+            grown = realloc(self.attempts, (2 * self.attempt_capacity + 16) * sizeof(Attempt))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("attempts")
+            self.attempts = <Attempt*> grown
+            self.attempt_capacity = 2 * self.attempt_capacity + 16
+        if self.attempt_reason_count + reasons > self.attempt_reason_capacity:
+            grown = realloc(self.attempt_reasons, 2 * (self.attempt_reason_count + reasons) * sizeof(Reason))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("reasons of attempts")
+            self.attempt_reasons = <Reason*> grown
+            self.attempt_reason_capacity = 2 * (self.attempt_reason_count + reasons)
+        self.attempts[self.attempt_count].leader = leader
+        self.attempts[self.attempt_count].flavor = flavor
+        self.attempts[self.attempt_count].possibility = possibility
+        self.attempts[self.attempt_count].borrow = borrow
+        self.attempts[self.attempt_count].reasons = reasons
+        self.attempt_count += 1
+        if reasons > 0:
+            memcpy(
+                &self.attempt_reasons[self.attempt_reason_count], &self.reasons[first_reason], reasons * sizeof(Reason)
+            )
+            self.attempt_reason_count += reasons
         return 0

@@ -32,6 +32,10 @@ cdef struct Entry:           # one head of a cycle
     Py_ssize_t domain_count
     Py_ssize_t reasons       # offset of its Reasons
     Py_ssize_t reason_count
+    Py_ssize_t attempts      # offset of its Attempts, and then of their Reasons
+    Py_ssize_t attempt_count
+    Py_ssize_t attempt_reasons
+    Py_ssize_t attempt_reason_count
 
 
 cdef void sort_classical(

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 
 from kueuecore._amount cimport add, floored, sub
 from kueuecore._assign cimport Choice, PodSetResult, Reason
+from kueuecore._draft cimport Attempt
 from kueuecore._candidates cimport POLICY_ANY
 from kueuecore._fairpreempt cimport FairPreemptor
 from kueuecore._flavors cimport Flavors
@@ -109,6 +110,12 @@ cdef class Processor:
         entry.domains = self.keep(self.assigner.domains, self.assigner.domain_count * sizeof(PlacedDomain))
         entry.reason_count = self.assigner.reason_count
         entry.reasons = self.keep(self.assigner.reasons, self.assigner.reason_count * sizeof(Reason))
+        entry.attempt_count = self.assigner.attempt_count
+        entry.attempts = self.keep(self.assigner.attempts, self.assigner.attempt_count * sizeof(Attempt))
+        entry.attempt_reason_count = self.assigner.attempt_reason_count
+        entry.attempt_reasons = self.keep(
+            self.assigner.attempt_reasons, self.assigner.attempt_reason_count * sizeof(Reason)
+        )
         return 0
 
     cdef void record_progress(self, index_t workload, index_t queue) noexcept nogil:

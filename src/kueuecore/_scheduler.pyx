@@ -7,12 +7,13 @@ from libc.stdint cimport int32_t
 
 from kueuecore._assign cimport Choice, PodSetResult, Reason
 from kueuecore._cycle cimport CycleRunner
+from kueuecore._draft cimport Attempt
 from kueuecore._order cimport Entry
 from kueuecore._placement cimport PlacedDomain
 from kueuecore._podtopology cimport HAS_TOPOLOGY
 from kueuecore._preempt cimport Target
 from kueuecore._trees cimport Tree
-from kueuecore._types cimport ADMITTED, NONE, index_t
+from kueuecore._types cimport ADMITTED, FIT, NONE, index_t
 
 
 cdef enum:
@@ -113,6 +114,35 @@ cdef class Scheduler(CycleRunner):
                 found.append((
                     entry.workload, entry.queue, self.detail(entry), entry.domain_count > 0, bool(entry.again)
                 ))
+        return found
+
+    def attempts(self):
+        """Flavors that were looked at for each of the admissions of new quota, in the order of `admissions`.
+
+        Attempts and the reasons of all of them one after the other, as bytes: of an attempt int32 first pod set of
+        the group, flavor, Possibility, borrowing level, int64 number of its reasons; reasons as in `refusals`. Both
+        empty where nothing was looked at but flavors that fit without borrowing, or `assigner.keeps_attempts` is off.
+        """
+        cdef Py_ssize_t i, k
+        cdef list found = []
+        cdef Entry* entry
+        cdef Attempt* attempts
+        for i in range(self.nominated_count):
+            entry = &self.entries[self.order[i]]
+            if entry.outcome != ADMITTED or entry.again:
+                continue
+            attempts = <Attempt*> (self.arena + entry.attempts)
+            for k in range(entry.attempt_count):
+                if attempts[k].possibility != FIT or attempts[k].borrow > 0:
+                    break
+            else:
+                found.append((b"", b""))
+                continue
+            found.append((
+                (self.arena + entry.attempts)[: entry.attempt_count * <Py_ssize_t> sizeof(Attempt)],
+                (self.arena + entry.attempt_reasons)[: entry.attempt_reason_count * <Py_ssize_t> sizeof(Reason)]
+                if entry.attempt_reason_count else b"",
+            ))
         return found
 
     cdef bytes detail(self, Entry* entry):

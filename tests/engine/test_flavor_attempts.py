@@ -120,13 +120,31 @@ SAID: dict[str, tuple[Any, dict[str, str]]] = {
         ),
         {"w": f"main: one(preemptionMode=NoCandidates;{ONE_MORE})"},
     ),
-    "in a cohort: only that victims were needed": (
+    "victims of the own queue, in a cohort": (
         lambda: admission(
             queue("q", 0, "all", two(1, 4), within="LowerPriority"),
             held("old", "q"),
             waits("w", "q", priority=1),
         ),
-        {"w": f"main: one(Preempt;{ONE_MORE})"},
+        {"w": f"main: one(preemptionMode=Preempt;{ONE_MORE})"},
+    ),
+    "victims of another queue, which borrowed": (
+        lambda: admission(
+            queue("q", 0, "all", two(1, 4), reclaim="Any"),
+            queue("r", 0),
+            held("old", "r"),
+            waits("w", "q"),
+        ),
+        {"w": f"main: one(preemptionMode=Reclaim;{ONE_MORE})"},
+    ),
+    "victims of another queue whose priority is too high": (
+        lambda: admission(
+            queue("q", 0, "all", two(1, 4), reclaim="LowerPriority"),
+            queue("r", 0),
+            held("old", "r", priority=5),
+            waits("w", "q"),
+        ),
+        {"w": f"main: one(preemptionMode=NoCandidates;{ONE_MORE})"},
     ),
     "a flavor is lent out beyond what may be reclaimed": (
         lambda: admission(

@@ -65,6 +65,15 @@ class Choice:
     tried: int = 0  # index at which the scan stopped, -1 at the last
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """A flavor that the scan looked at for a group of pod sets. Source: QP-465."""
+
+    flavor: str
+    outcome: Outcome
+    borrow: int
+
+
 @dataclass
 class PodSetAssignment:
     name: str
@@ -72,6 +81,7 @@ class PodSetAssignment:
     requests: Mapping[str, int]
     flavors: dict[str, Choice]
     mode: Mode
+    attempts: Sequence[Attempt]  # of its group, by name
 
 
 @dataclass
@@ -148,13 +158,14 @@ class Assigner:
         sizes = [p.count for p in self.workload.pod_sets] if counts is None else counts
         for members in groups(self.workload.pod_sets):
             requests = {i: self._requests(i, sizes[i]) for i in members}
-            flavors, shortfall = self._assign_group(members, requests, result.usage)
+            attempts: list[Attempt] = []
+            flavors, shortfall = self._assign_group(members, requests, result.usage, attempts)
+            attempts.sort(key=lambda attempt: attempt.flavor)
             for i in members:
                 own = {r: flavors[r] for r in requests[i] if r in flavors} if flavors is not None else {}
                 mode = pod_set_mode(own, shortfall)
-                result.include(
-                    i, PodSetAssignment(self.workload.pod_sets[i].name, sizes[i], requests[i], own, mode)
-                )
+                name = self.workload.pod_sets[i].name
+                result.include(i, PodSetAssignment(name, sizes[i], requests[i], own, mode, attempts))
             if flavors is None:
                 break
         result.mode = min((p.mode for p in result.pod_sets.values()), default=Mode.NO_FIT)
@@ -174,11 +185,15 @@ class Assigner:
         return requests
 
     def _assign_group(
-        self, members: Sequence[int], requests: Mapping[int, Mapping[str, int]], assigned: Quantities
+        self,
+        members: Sequence[int],
+        requests: Mapping[int, Mapping[str, int]],
+        assigned: Quantities,
+        attempts: list[Attempt],
     ) -> tuple[dict[str, Choice] | None, bool]:
         """Flavors of the group (None: there are none), and whether something is short of quota.
 
-        Source: QP-410 to QP-415.
+        What was looked at is added to `attempts`. Source: QP-410 to QP-415.
         """
         total: dict[str, int] = {}
         for request in requests.values():
@@ -195,7 +210,7 @@ class Assigner:
             if group is None:
                 return None, True
             wanted = {r: total[r] for r in sorted(total, key=vector_order) if r in group.resources}
-            found, grade = self._scan(members, group, resource, wanted, assigned)
+            found, grade = self._scan(members, group, resource, wanted, assigned, attempts)
             if not found:
                 return None, True
             flavors |= found
@@ -209,6 +224,7 @@ class Assigner:
         leading: str,
         wanted: Mapping[str, int],
         assigned: Quantities,
+        attempts: list[Attempt],
     ) -> tuple[dict[str, Choice], Grade]:
         """The best flavor of a resource group, from where the last scan stopped. Source: QP-420, QP-441 to QP-445."""
         fungible = self.settings.enabled("FlavorFungibility")
@@ -224,10 +240,12 @@ class Assigner:
                     eligible(self.cluster.flavors.get(flavor), self.workload.pod_sets[i].spec)
                     for i in members
                 ):
+                    attempts.append(Attempt(flavor, Outcome.NO_FIT, 0))
                     continue
             except InvalidAffinity:
                 return {}, WORST
-            choices, grade = self._grade_flavor(flavor, wanted, assigned)
+            choices, grade, borrow = self._grade_flavor(flavor, wanted, assigned)
+            attempts.append(Attempt(flavor, grade.outcome, borrow))
             if fungible:
                 better = grade.better_than(best_grade, self.cluster_queue.preference)
                 last = not self._tries_next(grade)
@@ -257,19 +275,22 @@ class Assigner:
 
     def _grade_flavor(
         self, flavor: str, wanted: Mapping[str, int], assigned: Quantities
-    ) -> tuple[dict[str, Choice], Grade]:
-        """The choices made and the worst grade of them; no choices where it does not fit. Source: QP-430, QP-436."""
+    ) -> tuple[dict[str, Choice], Grade, int]:
+        """The choices made, the worst grade of them and the highest borrowing; no choices where it does not fit.
+
+        Source: QP-430, QP-436.
+        """
         worst = BEST
+        highest = 0
         choices: dict[str, Choice] = {}
         for resource, amount in wanted.items():
             fr = flavor, resource
             grade = self._grade_quota(fr, add(assigned.get(fr, 0), amount))
+            highest = max(highest, grade.borrow)
             if worst.better_than(grade, self.cluster_queue.preference):
                 worst = grade
-            if worst.outcome == Outcome.NO_FIT:
-                return {}, worst
             choices[resource] = Choice(flavor, grade.outcome.mode, grade.borrow)
-        return choices, worst
+        return ({} if worst.outcome == Outcome.NO_FIT else choices), worst, highest
 
     def _grade_quota(self, fr: FlavorResource, amount: int) -> Grade:
         """Source: QP-431 to QP-435."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from tests.oracle.amounts import request_value
+from tests.oracle.assignment import Outcome
 from tests.oracle.forest import Forest
 from tests.oracle.scheduler import Decisions, Entry
 from tests.oracle.settings import DEFAULT_GATES, HARMLESS_GATES, Settings
@@ -35,6 +36,13 @@ KINDS = frozenset(
     }
 )
 UPDATABLE = frozenset({"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Workload"})
+OUTCOMES = {
+    Outcome.NO_FIT: "NoFit",
+    Outcome.NO_CANDIDATES: "preemptionMode=NoCandidates",
+    Outcome.PREEMPT: "preemptionMode=Preempt",
+    Outcome.RECLAIM: "preemptionMode=Reclaim",
+    Outcome.FIT: "Fit",
+}
 SLICE = "kueue.x-k8s.io/workload-slice-replacement-for"
 
 
@@ -106,7 +114,18 @@ def describe_admission(entry: Entry) -> Json:
         "clusterQueue": entry.cluster_queue.name,
         "podSets": pod_sets,
         "admitted": not waits,
+        "considered": considered(entry),
     }
+
+
+def considered(entry: Entry) -> list[tuple[str, str, int]]:
+    """Flavors that did not simply fit, pod set by pod set: name, how it went, borrowing level. Source: QP-465."""
+    return [
+        (attempt.flavor, OUTCOMES[attempt.outcome], attempt.borrow)
+        for _, p in sorted(entry.assignment.pod_sets.items())
+        for attempt in p.attempts
+        if attempt.outcome != Outcome.FIT or attempt.borrow > 0
+    ]
 
 
 def describe_state(world: World) -> Json:
@@ -134,8 +153,11 @@ def describe_state(world: World) -> Json:
     return {key: entries for key, entries in filled.items() if entries}
 
 
-def normalise(step: Mapping[str, Any]) -> Json:
-    """A step as it is compared: without words, amounts as numbers, lists in order, empty things left out."""
+def normalise(step: Mapping[str, Any], *, considered: bool = False) -> Json:
+    """A step as it is compared: without words, amounts as numbers, lists in order, empty things left out.
+
+    `considered`: with the flavors that admissions were weighed against, which the corpus does not tell.
+    """
     compared = {
         key: value for key, value in step.items() if key != "messages" and value not in (None, {}, [], False)
     }
@@ -146,7 +168,8 @@ def normalise(step: Mapping[str, Any]) -> Json:
         for field in ("admitted", "moved"):
             if field in cycle:
                 cycle[field] = sorted(
-                    map(normalise_admission, cycle[field]), key=lambda a: str(a["workload"])
+                    (normalise_admission(each, considered=considered) for each in cycle[field]),
+                    key=lambda a: str(a["workload"]),
                 )
     for field in ("active", "inadmissible"):
         if field in compared:
@@ -154,7 +177,7 @@ def normalise(step: Mapping[str, Any]) -> Json:
     return {**compared, "cycles": cycles}
 
 
-def normalise_admission(admission: Mapping[str, Any]) -> Json:
+def normalise_admission(admission: Mapping[str, Any], *, considered: bool) -> Json:
     pod_sets = []
     for pod_set in admission["podSets"]:
         usage = {
@@ -162,7 +185,8 @@ def normalise_admission(admission: Mapping[str, Any]) -> Json:
             for r, v in (pod_set.get("usage") or {}).items()
         }
         pod_sets.append({**pod_set, "flavors": pod_set.get("flavors") or {}, "usage": usage})
-    return {**admission, "podSets": pod_sets}
+    left_out = () if considered else ("considered",)
+    return {**{key: value for key, value in admission.items() if key not in left_out}, "podSets": pod_sets}
 
 
 def unsupported(scenario: Mapping[str, Any]) -> str | None:

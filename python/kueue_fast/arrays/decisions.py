@@ -7,6 +7,7 @@ queues must not spend its time on dictionaries.
 from __future__ import annotations
 
 import struct
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from kueue_fast.arrays.tables import Tables
@@ -51,6 +52,9 @@ PREEMPTION_REASONS = (
 )
 """Names of kueuecore's TargetReason (QP-704)."""
 
+POSSIBILITIES = ("NoFit", "NoCandidates", "Preempt", "Reclaim", "Fit")
+"""Names of kueuecore's Possibility (QP-403)."""
+
 MODES = ("NoFit", "Preempt", "DeferredFit", "Fit")
 
 DELAYS = (None, "Pending", "Ready")
@@ -59,6 +63,7 @@ DELAYS = (None, "Pending", "Ready")
 _HEAD = struct.Struct("=qiiiiq")
 _ITEM = struct.Struct("=iiq")
 _DOMAIN = struct.Struct("=qq")
+_ATTEMPT = struct.Struct("=iiiiq")
 _NO_AMOUNT = -1
 _REASON = struct.Struct("=iiiiqqq")
 _KNOWN_DETAILS = 16384
@@ -95,6 +100,19 @@ class Reason(NamedTuple):
     third: int
     detail: int = 0
     """The number in place of a resource: kueuecore's PlacementError of a pod set that was not placed."""
+
+
+class Attempt(NamedTuple):
+    """One flavor that was looked at for a group of pod sets, how it did, and why no better."""
+
+    leader: int
+    """The first pod set of the group, counted within the workload."""
+    flavor: str
+    possibility: str
+    """One of POSSIBILITIES, of the resource that did worst."""
+    borrow: int
+    """The highest borrowing level of its resources; 0 is none."""
+    reasons: tuple[Reason, ...]
 
 
 UNDECLARED_RESOURCE, NOT_ELIGIBLE, AFFINITY_ERROR = range(3)
@@ -186,4 +204,13 @@ class DecisionReader:
                 resource,
             )
             for code, pod_set, flavor, resource, first, second, third in _REASON.iter_unpack(rows)
+        ]
+
+    def attempts(self, rows: bytes, reasons: bytes) -> list[Attempt]:
+        """Flavors that were looked at for one admission, in the order of the scan. Source: QP-465."""
+        names = self._tables.flavor_names
+        told = iter(self.reasons(reasons))
+        return [
+            Attempt(leader, names[flavor], POSSIBILITIES[possibility], borrow, tuple(islice(told, count)))
+            for leader, flavor, possibility, borrow, count in _ATTEMPT.iter_unpack(rows)
         ]

@@ -23,12 +23,11 @@ from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.arrays.decisions import OUTCOMES, PREEMPTION_REASONS, REQUEUE_REASONS
 from kueue_fast.arrays.tables import NONE
 from kueue_fast.arrays.workloads import ASSUMED
-from kueue_fast.engine import second_pass
+from kueue_fast.engine import flavor_attempts, second_pass
 from kueue_fast.engine.activity import required_checks
 from kueue_fast.engine.admission_fair_sharing import LocalQueueUse
 from kueue_fast.engine.decisions import Admission, Cycle, Preemption, Replacement, Requeued
 from kueue_fast.engine.explain import Standing, describe
-from kueue_fast.engine.flavor_attempts import PASSED_OVER, FlavorAttempts
 from kueue_fast.engine.intake import Intake
 from kueue_fast.engine.inventory import Inventory
 from kueue_fast.engine.metric_numbers import MetricNumbers, metric_numbers
@@ -79,7 +78,7 @@ class Engine:
         *,
         attempts: bool = False,
     ) -> None:
-        """`attempts`: admissions say which flavors were considered, which takes about as long as the rest of it all."""
+        """`attempts`: admissions say which flavors were considered."""
         configuration = configuration or Configuration()
         gates = FeatureGates({**(configuration.feature_gates or {}), **(feature_gates or {})})
         self._state = State(configuration, gates)
@@ -87,7 +86,7 @@ class Engine:
         self._queues = Queues(self._state, self._intake)
         self._topologies = Topologies(self._state, self._queues, self._intake)
         self._inventory = Inventory(self._state, self._queues, self._intake, self._topologies)
-        self._attempts = FlavorAttempts(self._state) if attempts else None
+        self._state.tables.scheduler.assigner.keeps_attempts = attempts
         self._words: dict[str, Refusal] = {}
         self._cycle = 0
         self._kept: set[int] = set()  # rows whose stored places are the result of their second pass (TP-1503)
@@ -225,9 +224,6 @@ class Engine:
         state.topology.refresh()
         scheduler = state.tables.scheduler
         again = self._take_second_pass(now_ns)
-        attempts = self._attempts
-        if attempts is not None:
-            attempts.begin()
         heads = scheduler.run(now_ns)
         self._cycle = scheduler.cycle
         moved, new = [], []
@@ -236,11 +232,11 @@ class Engine:
                 moved.append(self._move(row, queue, detail))
             else:
                 new.append((row, queue, detail, places))
-        if attempts is None:
-            admitted = [self._admission(*one) for one in new]
+        if scheduler.assigner.keeps_attempts:
+            considered = scheduler.attempts()
+            admitted = [self._admission(*one, *rows) for one, rows in zip(new, considered, strict=True)]
         else:
-            told = attempts.words([(row, queue) for row, queue, _, _ in new])
-            admitted = [self._admission(*one, words) for one, words in zip(new, told, strict=True)]
+            admitted = [self._admission(*one) for one in new]
         requeued, evicted = [], []
         self._refusal_of = []
         for number, refusal in enumerate(scheduler.refusals()):
@@ -322,7 +318,7 @@ class Engine:
         ]
 
     def _admission(
-        self, row: int, queue: int, detail: bytes, places: bool, considered: str = ""
+        self, row: int, queue: int, detail: bytes, places: bool, attempts: bytes = b"", reasons: bytes = b""
     ) -> Admission:
         state = self._state
         record = state.rows.by_row[row]
@@ -336,6 +332,10 @@ class Engine:
         checks: tuple[str, ...] = ()
         if entry.rules:
             checks = required_checks(entry.rules, {name for one in pod_sets for name in one.flavors.values()})
+        considered = ""
+        if attempts:
+            assert record.layout is not None
+            considered = flavor_attempts.words(state, record.layout, state.reader.attempts(attempts, reasons))
         return Admission(record.key, entry.name, pod_sets, checks, considered)
 
     def _refusal(
@@ -351,8 +351,6 @@ class Engine:
             state.now_ns, self._cycle,
         )  # fmt: skip
         self._words[record.key] = words
-        if self._attempts is not None and OUTCOMES[outcome] in PASSED_OVER:
-            self._attempts.keep(record)
         return Requeued(record.key, entry.name, REQUEUE_REASONS[requeue], OUTCOMES[outcome], words)
 
     # --- questions

@@ -58,20 +58,25 @@ class CycleTimer:
 
 
 def replay(
-    scenario: Mapping[str, Any], timer: CycleTimer | None = None, *, messages: bool = False
+    scenario: Mapping[str, Any],
+    timer: CycleTimer | None = None,
+    *,
+    messages: bool = False,
+    considered: bool = False,
 ) -> list[dict[str, Any]]:
     """What the engine decides on `scenario`, one entry a step, in the form of the corpus' `expect`.
 
     Usage of pod sets is given as Kubernetes quantities, as it stands in the Workload's status; usage of
     ClusterQueues as integers (cpu in milli). `timer`, if given, adds up what the cycles take. `messages`
-    adds the words for why workloads wait.
+    adds the words for why workloads wait, `considered` to each admission those for the flavors that it was weighed
+    against (QP-465).
 
     Raises Unsupported where the scenario needs what is not built yet, InputError where it is malformed.
     """
     why = unsupported_part(scenario)
     if why:
         raise Unsupported(why)
-    world = _World(scenario, timer, messages)
+    world = _World(scenario, timer, messages, considered)
     for manifest in scenario.get("objects") or ():
         world.create(manifest)
     return [world.run(step) for step in scenario["steps"]]
@@ -80,11 +85,16 @@ def replay(
 class _World:
     """The engine, the objects as the API server would hold them, and the clock."""
 
-    def __init__(self, scenario: Mapping[str, Any], timer: CycleTimer | None, messages: bool) -> None:
+    def __init__(
+        self, scenario: Mapping[str, Any], timer: CycleTimer | None, messages: bool, considered: bool
+    ) -> None:
         config = scenario.get("config") or {}
         self._engine = Engine(
-            configuration=_configuration(config), feature_gates=config.get("featureGates") or {}
+            configuration=_configuration(config),
+            feature_gates=config.get("featureGates") or {},
+            attempts=considered,
         )
+        self._considered = considered
         self._fair = config.get("fairSharing") is not None
         self._slow = bool(config.get("slowEvictions"))
         self._stopping: set[str] = set()  # evicted, and still holding their quota
@@ -194,7 +204,8 @@ class _World:
             timer.cycles += 1
         decided = []
         for admission in sorted(cycle.admitted, key=lambda admission: admission.workload):
-            decided.append(self._admit(admission))
+            told = {"considered": admission.considered} if self._considered else {}
+            decided.append({**self._admit(admission), **told})
         moved = []
         for one in sorted(cycle.moved, key=lambda one: one.workload):
             moved.append(self._admit(one))
