@@ -1,5 +1,6 @@
 """CRDs, read from the folders of Go modules; nothing of them is kept here."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ OPERATOR_CRDS = Path("config/crd/bases")
 
 
 def kueue_crds() -> list[dict[str, Any]]:
-    """CRDs that need no webhook: only v1beta2 is served, so that nothing has to be converted."""
-    found = _documents(manifests("kueue") / KUEUE_CRDS)
+    """CRDs that need no webhook: only v1beta2 is served, so that nothing has to be converted.
+
+    Those of the folder that KUEUE_FAST_KUEUE_CRDS names, for another version of Kueue than that of the manager.
+    """
+    named = os.environ.get("KUEUE_FAST_KUEUE_CRDS")
+    found = _documents(Path(named) if named else manifests("kueue") / KUEUE_CRDS)
     for crd in found:
         crd["spec"]["conversion"] = {"strategy": "None"}
         for version in crd["spec"]["versions"]:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+from asyncio import sslproto
 from typing import Final
 
 from kueue_fast.app.controller import run_controller
@@ -17,6 +18,10 @@ from kueue_fast.errors import KueueFastError
 __all__ = ["FAILED", "run_process"]
 
 FAILED: Final = 1
+# What asyncio reads at once from a TLS connection: it keeps a buffer of that size for each one, 256 KiB by itself, and
+# there is a connection for every watch and every write in flight. asyncio takes it from this class alone, so it is set
+# where the whole process is ours.
+TLS_BUFFER: Final = 1 << 15
 
 log = logging.getLogger("setup")
 
@@ -27,6 +32,7 @@ def run_process(settings: ControllerSettings, *, debug: bool = False) -> int:
     A second signal ends the process at once.
     """
     set_up_logging(logging.DEBUG if debug else logging.INFO)
+    sslproto.SSLProtocol.max_size = TLS_BUFFER
     try:
         return asyncio.run(_until_signal(settings))
     except* (KueueFastError, ClusterError, TimeoutError) as group:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from asyncio import sslproto
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
@@ -40,9 +39,6 @@ LINE_LIMIT: Final = 1 << 23
 ERROR_BODY_LIMIT: Final = 1 << 16
 # Credentials that do not help are not read again and again.
 RELOAD_PAUSE_S: Final = 10.0
-# What asyncio reads at once from a TLS connection: it keeps a buffer of that size for each one, 256 KiB by itself, and
-# there is a connection for every watch and every write in flight.
-TLS_BUFFER: Final = 1 << 15
 NETWORK_ERRORS: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 
 
@@ -77,7 +73,6 @@ class Connection:
         cls, credentials: Credentials, settings: ConnectionSettings = ConnectionSettings()
     ) -> Connection:
         """A connection with credentials read; the server is not asked anything yet. Raises InputError."""
-        sslproto.SSLProtocol.max_size = TLS_BUFFER
         connection = cls(credentials, settings)
         await connection._load()
         return connection
