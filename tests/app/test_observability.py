@@ -101,6 +101,8 @@ async def test_metrics_tell_what_happened(world):
             world, "ClusterQueue", world.namespace, lambda status: status.get("admittedWorkloads") == 2
         )
         found = await scraped(world, ports.metrics)
+        lease = frozenset({("name", "c1f6bfd2.kueue.x-k8s.io")})
+        assert found["leader_election_master_status", lease] == 1
         waiting = [
             found[of("pending_workloads", **queue, status=status)] for status in ("active", "inadmissible")
         ]

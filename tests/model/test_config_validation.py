@@ -188,6 +188,10 @@ INVALID: dict[str, tuple[str, list[str]]] = {
         "tls: {minVersion: VersionTLS11, curvePreferences: [0, 29, 29]}",
         ["tls: Invalid value"],
     ),
+    "a cipher suite by the name that OpenSSL has for it": (
+        "tls: {cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, ECDHE-RSA-AES128-GCM-SHA256]}",
+        ["tls: Invalid value"],
+    ),
     "cipher suites with TLS 1.3": (
         "tls: {minVersion: VersionTLS13, cipherSuites: [TLS_AES_128_GCM_SHA256]}",
         ["tls.cipherSuites: Invalid value"],

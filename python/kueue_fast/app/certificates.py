@@ -1,12 +1,14 @@
-"""The certificate of the metrics server: files where they are given, else one of our own in memory.
+"""TLS of the metrics server: the certificate, from files where they are given, else one of our own in memory, and what
+the Configuration says of versions and cipher suites.
 
-Source: OP-206, OP-207.
+Source: OP-206..208.
 """
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
+import logging
 import os
 import ssl
 import tempfile
@@ -20,7 +22,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from kueue_fast.api.configuration_types import TLSOptions
 from kueue_fast.errors import InputError
+from kueue_fast.model.tls_suites import TLS13_SUITES, openssl_name
 
 __all__ = ["EXTERNAL", "metrics_context"]
 
@@ -29,15 +33,20 @@ PROVIDED: Final = Path("k8s-metrics-server/serving-certs")
 VALID: Final = datetime.timedelta(days=365)
 BEFORE: Final = datetime.timedelta(hours=1)
 
+log = logging.getLogger("setup")
 
-def metrics_context(*, external: bool, folder: Path | None = None) -> ssl.SSLContext:
+
+def metrics_context(
+    *, external: bool, options: TLSOptions | None = None, folder: Path | None = None
+) -> ssl.SSLContext:
     """TLS settings of the metrics server.
 
-    `external`: internalCertManagement is off, so the pair has to be in `folder` (EXTERNAL when None). Raises InputError
-    where it is not, or is no pair.
+    `external`: internalCertManagement is off, so the pair has to be in `folder` (EXTERNAL when None). `options` is the
+    section `tls` of the Configuration, valid. Raises InputError where the pair is not there, or is none, and where
+    OpenSSL has none of the cipher suites.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _restrict(context, options or TLSOptions())
     # Not Python's way to find that folder, which wants one that can be written to.
     temporary = Path(os.environ.get("TMPDIR") or "/tmp")
     found = folder or (EXTERNAL if external else temporary / PROVIDED)
@@ -54,6 +63,27 @@ def metrics_context(*, external: bool, folder: Path | None = None) -> ssl.SSLCon
         return context
     _load_self_signed(context)
     return context
+
+
+def _restrict(context: ssl.SSLContext, options: TLSOptions) -> None:
+    newest_only = options.min_version == "VersionTLS13"
+    context.minimum_version = ssl.TLSVersion.TLSv1_3 if newest_only else ssl.TLSVersion.TLSv1_2
+    suites = [openssl_name(each) for each in options.cipher_suites or () if each not in TLS13_SUITES]
+    if options.cipher_suites and not suites:
+        # None of TLS 1.2 is wanted, so that nobody could agree on one.
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if suites:
+        try:
+            context.set_ciphers(":".join(suites))
+        except ssl.SSLError as error:
+            raise InputError(
+                f"OpenSSL has none of {', '.join(options.cipher_suites or ())}",
+                object="Configuration",
+                field="tls.cipherSuites",
+                expected="cipher suites such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+            ) from error
+    if options.curve_preferences:
+        log.warning("tls.curvePreferences: not supported, OpenSSL chooses the curves")
 
 
 def _load_self_signed(context: ssl.SSLContext) -> None:

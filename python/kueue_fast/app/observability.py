@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
+from prometheus_client.core import GaugeMetricFamily
+
 from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import ControllerHealth, ControllerMetrics
 from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
@@ -45,7 +47,10 @@ class Observability:
     ) -> None:
         self._cluster = cluster
         self._role = role
+        election = configuration.leader_election
+        self._lease = (election.resource_name if election is not None else None) or ""
         self._scheduler: SchedulerThread | None = None
+        self.tls_options = gates.enabled("TLSOptions")
         self._fair_sharing = configuration.fair_sharing is not None
         self._cohorts = gates.enabled("MetricsForCohorts")
         self._unadmitted = gates.enabled("UnadmittedWorkloadsObservability")
@@ -92,14 +97,25 @@ class Observability:
 
     async def collect(self) -> bytes:
         """All metrics as text."""
+        leadership = self._leadership()
         if self._scheduler is None:
-            return text([self.metrics.registry], [])
+            return text([self.metrics.registry], leadership)
         numbers = await self._scheduler.ask(Engine.metric_numbers)
         options = GaugeOptions(
             self._role(), self._resources, self._fair_sharing, self._cohorts, self._unadmitted, self._shows
         )
         families = gauges(numbers, self._cluster, self.metrics.skips, options)
-        return text([self.metrics.registry], families)
+        return text([self.metrics.registry], [*families, *leadership])
+
+    def _leadership(self) -> list[GaugeMetricFamily]:
+        """Who holds the Lease, as client-go tells it; nothing where none is needed."""
+        if self._role() == "standalone":
+            return []
+        found = GaugeMetricFamily(
+            "leader_election_master_status", "Whether this process holds the Lease", labels=["name"]
+        )
+        found.add_metric([self._lease], float(self._role() == "leader"))
+        return [found]
 
 
 class Ports:
@@ -123,7 +139,8 @@ async def serving(
         if metrics_address is not None:
             certificates = configuration.internal_cert_management
             external = certificates is not None and certificates.enable is False
-            context = metrics_context(external=external)
+            options = configuration.tls if observability.tls_options else None
+            context = metrics_context(external=external, options=options)
 
             async def post(path: str, body: bytes) -> bytes:
                 return await connection.request("POST", path, body=body, timeout_s=REVIEW_S)

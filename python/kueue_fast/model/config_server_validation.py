@@ -1,6 +1,6 @@
 """What Kueue refuses in the Configuration of its servers: TLS, visibility, metrics.
 
-Not checked: names of TLS cipher suites, and whether a curve is known to the TLS library.
+Not checked: whether a curve is known to the TLS library.
 """
 
 import ipaddress
@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from kueue_fast.api import configuration_types as types
+from kueue_fast.model.tls_suites import TLS_SUITES
 from kueue_fast.model.validation import names
 from kueue_fast.model.validation.common import each, items
 from kueue_fast.model.validation.field_error import FieldError, duplicate, invalid
@@ -27,6 +28,8 @@ def validate_tls(options: types.TLSOptions | None) -> Iterator[FieldError]:
     problems = []
     if options.min_version and options.min_version not in TLS_VERSIONS:
         problems.append(f"minVersion must be {' or '.join(TLS_VERSIONS)}, not {options.min_version}")
+    unknown = [each for each in options.cipher_suites or () if each not in TLS_SUITES]
+    problems += [f"cipher suite {each} is not known" for each in unknown]
     curves = options.curve_preferences or []
     problems += [f"curve {curve} is not within 1 and 65535" for curve in curves if not 0 < curve < 65536]
     if len(set(curves)) < len(curves):
