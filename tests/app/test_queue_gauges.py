@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kueue_fast.api.configuration import Configuration
 from kueue_fast.api.configuration_types import ControllerMetrics
 from kueue_fast.api.decode import decode_object
-from kueue_fast.app.gauges import text
+from kueue_fast.app.gauges import amount, text, waited_for
 from kueue_fast.app.metrics import Metrics
 from kueue_fast.app.observability import shows_local_queue
 from kueue_fast.app.queue_gauges import GaugeOptions, gauges
@@ -97,6 +97,20 @@ def test_what_is_waited_for() -> None:
     got = samples(*world(), resources=True)
     assert got["cluster_queue_resource_pending", "q", "cpu"] == 2
     assert not any(key[0] == "cluster_queue_resource_pending" for key in samples(*world()))
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "want_held", "want_waited_for"),
+    [
+        pytest.param(
+            "cpu", 2010, 2.01, 2.0100000000000002, id="cores differ in the last digit, as upstream's do"
+        ),
+        pytest.param("cpu", 2000, 2.0, 2.0, id="whole cores"),
+        pytest.param("memory", 2010, 2010.0, 2010.0, id="what is not cores"),
+    ],
+)
+def test_amounts(resource: str, value: int, want_held: float, want_waited_for: float) -> None:
+    assert (amount(resource, value), waited_for(resource, value)) == (want_held, want_waited_for)
 
 
 def test_cohorts() -> None:

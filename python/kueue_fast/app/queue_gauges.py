@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from kueue_fast.api.kueue import ClusterQueue, Cohort, LocalQueue, Workload
 from kueue_fast.app.cohort_gauges import of_cohorts, unadmitted
-from kueue_fast.app.gauges import Gauges, amount
+from kueue_fast.app.gauges import Gauges, amount, waited_for
 from kueue_fast.cluster.index import ObjectIndex
 from kueue_fast.engine.metric_numbers import MetricNumbers
 from kueue_fast.engine.queue_numbers import ClusterQueueNumbers, QueueNumbers
@@ -120,7 +120,7 @@ def _of_cluster_queues(
             made.set("cluster_queue_info", (name, cohort, above[-1] if above else ""), 1.0)
         if options.resources:
             for resource, value in sorted(numbers.pending[name].items()):
-                made.set("cluster_queue_resource_pending", (name, resource), amount(resource, value))
+                made.set("cluster_queue_resource_pending", (name, resource), waited_for(resource, value))
             _resources(made, name, cohort, queue, fair_sharing=options.fair_sharing)
 
 
