@@ -131,6 +131,20 @@ async def test_a_write_that_waited_starts_from_what_the_one_before_made(world):
     ]
 
 
+async def test_who_asked_goes_on_before_those_who_look_because_of_the_answer(world):
+    known, heard = [], []
+
+    def answered(key, body):
+        known.append(key[2])
+        asyncio.get_running_loop().call_soon(heard.append, "looked")
+
+    async with world.faulty() as (connection, _):
+        writer = Writer(connection, answered=answered)
+        writer.submit(create(world, "a")).add_done_callback(lambda _: heard.append(f"asked, knows {known}"))
+        await writer.flush()
+    assert heard == ["asked, knows ['a']", "looked"]
+
+
 async def test_conflict_with_what_is_gone_needs_nothing(world):
     async with world.faulty() as (connection, proxy):
         writer = Writer(connection, backoff=SOON)

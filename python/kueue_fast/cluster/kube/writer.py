@@ -88,7 +88,9 @@ class Writer:
     """Sends writes; use it from the event loop's thread only.
 
     `may_write` is asked right before each: a leader whose lease has run out must not write, whatever was pending.
-    `answered` is given the objects as the server has them after writes, before those who asked for the writes.
+    `answered` is given the objects as the server has them after writes, before those who asked for the writes are
+    called. These are called before anybody who is told soon (`call_soon`) because of it: what belongs to a decision,
+    such as the end of the slice whose place was taken, is not to be found undone by a look at the object.
     """
 
     def __init__(
@@ -164,9 +166,9 @@ class Writer:
                     log.exception("%s: cannot be written", describe(key))
                     _fail(future, error)
                 else:
-                    newest = self._take(write, result)
                     if not future.done():
                         future.set_result(result)
+                    newest = self._take(write, result)
                 queue.popleft()
         finally:
             # Only when cancelled is anything left.
