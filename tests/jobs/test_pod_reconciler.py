@@ -219,6 +219,31 @@ def test_a_workload_that_is_deleted_takes_its_pods_along() -> None:
     assert released.workload.metadata.finalizers is None
 
 
+GOING: dict[str, tuple[Known, ...]] = {
+    "one that waits": (),
+    "one that runs": (RESERVED, ADMITTED),
+    "one that was evicted": (RESERVED, ADMITTED, EVICTED),
+}
+
+
+@pytest.mark.parametrize("case", GOING)
+def test_a_pod_alone_that_is_deleted_ends_its_workload_and_may_go(case: str) -> None:
+    runs: dict[str, Any] = {"gates": (), "node": "n", "status": {"phase": "Running"}} if GOING[case] else {}
+    going = alone(pod(deletionTimestamp=DELETED, **runs))
+    done, let_go = step(going, in_state(made(WAITING), *GOING[case]))
+    last = done.workload.status.conditions[-1]
+    assert (last.type, last.reason) == ("Finished", "OwnerNotFound")
+    assert let_go.pod.metadata.finalizers == []
+    released, _ = step(going, done.workload)
+    assert released.workload.metadata.finalizers is None
+
+
+def test_a_pod_that_is_deleted_leaves_the_workload_of_another_alone() -> None:
+    going = alone(pod("other", uid="other", deletionTimestamp=DELETED))
+    assert kinds(step(going, made(WAITING))) == [UpdatePod]
+    assert kinds(step(going)) == [UpdatePod]
+
+
 def test_succeeded_pods_give_their_quota_back() -> None:
     job = group(ended("a"), running("b"))
     (action,) = step(job, in_state(made(PAIR), RESERVED, ADMITTED))

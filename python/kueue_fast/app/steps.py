@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kueue_fast.api.batch import Job
-from kueue_fast.api.kueue import Workload
+from kueue_fast.api.kueue import Workload, WorkloadStatus
 from kueue_fast.api.meta import KubernetesObject
 from kueue_fast.app.events import Events
 from kueue_fast.app.looks import Looks
@@ -32,6 +32,7 @@ from kueue_fast.jobs.actions import (
 from kueue_fast.jobs.job_writes import next_write
 from kueue_fast.lifecycle.events import Event
 from kueue_fast.lifecycle.retention import FINALIZER, without_finalizer
+from kueue_fast.model import conditions
 
 __all__ = ["Steps"]
 
@@ -175,9 +176,12 @@ class Steps:
 
 
 def _status_writes(known: Workload | None, changed: Workload) -> list[Write | None]:
-    """Statuses by the managers they belong to: reclaimable pods have one of their own."""
-    before = known.status.reclaimable_pods if known is not None and known.status is not None else None
-    after = changed.status.reclaimable_pods if changed.status is not None else None
-    if (before or []) != (after or []):
+    """Statuses by the managers they belong to: reclaimable pods and replacements have their own."""
+    before = known.status if known is not None and known.status is not None else WorkloadStatus()
+    after = changed.status or WorkloadStatus()
+    if (before.reclaimable_pods or []) != (after.reclaimable_pods or []):
         return [workload_status.reclaimable_pods(changed)]
+    waiting = conditions.find(after.conditions, conditions.WAITING_FOR_REPLACEMENT_PODS)
+    if waiting is not None and waiting != conditions.find(before.conditions, waiting.type):
+        return [workload_status.condition(changed, waiting, workload_status.PODS)]
     return [workload_status.admission(changed)]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from kueue_fast.api.kueue import Workload
 from kueue_fast.lifecycle.status import FALSE, TRUE, add_condition, with_status, writable_status
 from kueue_fast.model import conditions
 
 __all__ = ["waiting_for_replacement"]
-
-WAITING: Final = "WaitingForReplacementPods"
 
 
 def waiting_for_replacement(workload: Workload, absent: int, now_ns: int) -> Workload | None:
@@ -19,7 +15,7 @@ def waiting_for_replacement(workload: Workload, absent: int, now_ns: int) -> Wor
     While it is true, an evicted Workload tells the reason and the message of its eviction. Source: JS-356.
     """
     known = workload.status.conditions if workload.status is not None else None
-    before = conditions.find(known, WAITING)
+    before = conditions.find(known, conditions.WAITING_FOR_REPLACEMENT_PODS)
     if absent <= 0:
         if before is None or before.status == FALSE:
             return None
@@ -38,5 +34,5 @@ def waiting_for_replacement(workload: Workload, absent: int, now_ns: int) -> Wor
 
 def _with(workload: Workload, value: str, reason: str, message: str, now_ns: int) -> Workload:
     status = writable_status(workload)
-    add_condition(workload, status, WAITING, value, reason, message, now_ns)
+    add_condition(workload, status, conditions.WAITING_FOR_REPLACEMENT_PODS, value, reason, message, now_ns)
     return with_status(workload, status)

@@ -80,7 +80,11 @@ def reconcile(
     not exist: all are retried live.
     """
     settings = view.settings
-    if group.skip(implicit=implicit) or not is_managed(group.first.metadata, settings):
+    if group.skip(implicit=implicit):
+        return []
+    if not group.is_group and group.first.metadata.deletion_timestamp:
+        return _go(group, workload, settings, now_ns)
+    if not is_managed(group.first.metadata, settings):
         return []
     if workload is not None and group.is_group:
         matched = match(group, workload, settings, observed=observed, now_ns=now_ns)
@@ -123,6 +127,18 @@ def reconcile(
         if changed is not None:
             return [UpdateWorkloadStatus(changed, None)]
     return _follow(group, workload, view, now_ns)
+
+
+def _go(group: PodGroup, workload: Workload | None, settings: JobSettings, now_ns: int) -> list[GroupAction]:
+    """A pod alone that is being deleted: its Workload ends, and the pod is let go, whether it runs or waits.
+
+    That of a group goes on, with the other pods. Source: JS-060, JS-061.
+    """
+    owner = None if workload is None else controller_of(workload.metadata)
+    if workload is None or owner is None or owner.uid != group.first.metadata.uid:
+        return group.finalize()
+    ended = finalize(workload, settings, now_ns)
+    return ([] if ended is None else [ended]) + group.finalize()
 
 
 def _adopted(group: PodGroup, named: Workload | None, view: View, now_ns: int) -> Ensured:

@@ -5,7 +5,7 @@ from kueue_fast.api.decode import decode, decode_object
 from kueue_fast.api.kueue import Admission, PodSetAssignment, WorkloadStatus
 from kueue_fast.api.meta import Condition
 from kueue_fast.cluster.errors import ConflictError
-from kueue_fast.cluster.kube.workload_status import admission, condition, reclaimable_pods
+from kueue_fast.cluster.kube.workload_status import PODS, admission, condition, reclaimable_pods
 from kueue_fast.cluster.kube.writer import Writer
 
 pytestmark = pytest.mark.live
@@ -104,16 +104,16 @@ async def test_single_condition_has_a_manager_of_its_own(world):
     workload = await make(world)
     async with world.connection() as connection:
         writer = Writer(connection)
-        await writer.submit(condition(workload, flag("PodsReady"), "kueue-job-controller"))
+        await writer.submit(condition(workload, flag("WaitingForReplacementPods"), PODS))
         # The admission's manager knows nothing of it, and leaves it alone.
         await writer.submit(admission(admitted(workload), strict=False))
     found = await stored(world)
     assert sorted(each["type"] for each in found["status"]["conditions"]) == [
         "Admitted",
-        "PodsReady",
         "QuotaReserved",
+        "WaitingForReplacementPods",
     ]
-    assert sorted(managers(found)) == ["kueue-admission", "kueue-job-controller-PodsReady"]
+    assert sorted(managers(found)) == ["kueue-admission", "kueue-pod-controller"]
 
 
 async def test_names_that_are_the_default_are_written(world):

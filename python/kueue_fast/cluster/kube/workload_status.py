@@ -18,10 +18,12 @@ from kueue_fast.cluster.kube.resources import RESOURCES
 from kueue_fast.cluster.kube.writer import Verb, Write
 from kueue_fast.model import conditions
 
-__all__ = ["ADMISSION", "RECLAIMABLE_PODS", "admission", "condition", "reclaimable_pods"]
+__all__ = ["ADMISSION", "PODS", "RECLAIMABLE_PODS", "admission", "condition", "reclaimable_pods"]
 
 ADMISSION: Final = "kueue-admission"
 RECLAIMABLE_PODS: Final = "kueue-reclaimable-pods"
+# Whoever writes what a group of pods waits for, which the admission's manager leaves alone. Source: JS-064.
+PODS: Final = "kueue-pod-controller"
 
 # The conditions that belong to the admission's manager, in the order in which it writes them.
 ADMISSION_CONDITIONS: Final = (
@@ -71,9 +73,9 @@ def admission(workload: Workload, *, strict: bool = True) -> Write:
     return _apply(workload, status, ADMISSION, strict=strict)
 
 
-def condition(workload: Workload, changed: Condition, prefix: str, *, strict: bool = True) -> Write:
-    """One condition, written by a manager of its own, `<prefix>-<type>`."""
-    return _apply(workload, WorkloadStatus(conditions=[changed]), f"{prefix}-{changed.type}", strict=strict)
+def condition(workload: Workload, changed: Condition, manager: str, *, strict: bool = True) -> Write:
+    """One condition, written by a manager of its own."""
+    return _apply(workload, WorkloadStatus(conditions=[changed]), manager, strict=strict)
 
 
 def reclaimable_pods(workload: Workload) -> Write:
