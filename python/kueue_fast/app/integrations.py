@@ -13,6 +13,7 @@ from kueue_fast.app.events import Events
 from kueue_fast.app.jobs import JobController
 from kueue_fast.app.leader_worker_sets import LeaderWorkerSetController
 from kueue_fast.app.pod_jobs import PodJobController
+from kueue_fast.app.stateful_sets import StatefulSetController
 from kueue_fast.app.view import LiveView
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.cluster.kube.resources import RESOURCES
@@ -81,7 +82,7 @@ def job_controllers(
     registry: Registry,
     now: Callable[[], int],
 ) -> list[Sink]:
-    """A controller for all kinds of one object, one for pods, and one for LeaderWorkerSets, as far as they are on."""
+    """A controller for all kinds of one object, and one for each kind whose pods come in groups, if they are on."""
     single: dict[str, Integration[Any]] = {}
     sinks: list[Sink] = []
     for found in _enabled(registry):
@@ -91,7 +92,9 @@ def job_controllers(
                 sinks.append(PodJobController(cluster, writer, recorder, view, now, implicit=implicit))
             case LeaderWorkerSets():
                 sinks.append(LeaderWorkerSetController(cluster, writer, recorder, view, now))
-            case StatefulSets() | Deployments():
+            case StatefulSets():
+                sinks.append(StatefulSetController(cluster, writer, recorder, view, now))
+            case Deployments():
                 pass  # Their pods come with what the webhooks gave them.
             case _:
                 single[found.kind] = cast(Integration[Any], found)
