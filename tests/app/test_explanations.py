@@ -37,6 +37,7 @@ class Statuses:
         changed, written, failed = self.begun.pop(0)
         if fails:
             return failed()
+        changed.metadata.resource_version = str(int(changed.metadata.resource_version) + 1)
         self.stored[f"{changed.metadata.namespace}/{changed.metadata.name}"] = changed
         return written(changed)
 
@@ -51,8 +52,8 @@ class Recorder:
     def __init__(self):
         self.notes = []
 
-    def record(self, controller, event):
-        self.notes.append((controller, event.name, event.message))
+    def record(self, controller, event, version):
+        self.notes.append((event.name, event.message, version))
 
 
 def workload(name):
@@ -60,7 +61,13 @@ def workload(name):
         {
             "apiVersion": "kueue.x-k8s.io/v1beta2",
             "kind": "Workload",
-            "metadata": {"name": name, "namespace": "ns", "uid": name, "generation": 1},
+            "metadata": {
+                "name": name,
+                "namespace": "ns",
+                "uid": name,
+                "generation": 1,
+                "resourceVersion": "1",
+            },
             "spec": {"queueName": "main", "podSets": []},
         }
     )
@@ -87,7 +94,7 @@ def test_the_newest_word_counts(scene):
     assert statuses.saying() == [("w0", "3 more needed")]
     statuses.done()
     assert statuses.saying() == []
-    assert [note[2] for note in recorder.notes] == ["1 more needed", "3 more needed"]
+    assert [note[1] for note in recorder.notes] == ["1 more needed", "3 more needed"]
 
 
 def test_a_few_at_a_time_in_their_order(scene):
@@ -108,6 +115,24 @@ def test_what_the_status_says_is_not_said_again(scene):
     assert statuses.saying() == []
     explanations.tell(requeued("w0"), "still no", 0)
     assert statuses.saying() == [("w0", "still no")]
+
+
+def test_every_cycle_tells_its_word_about_the_workload_that_it_looked_at(scene):
+    statuses, recorder, explanations = scene
+    explanations.tell(requeued("w0"), "no", 0)
+    statuses.done()
+    explanations.tell(requeued("w0"), "no", 1)
+    explanations.tell(requeued("w0"), "still no", 2)
+    # One that comes while it is being written.
+    explanations.tell(requeued("w0"), "still no", 3)
+    statuses.done()
+    assert statuses.saying() == []
+    assert recorder.notes == [
+        ("w0", "no", "1"),
+        ("w0", "no", "2"),
+        ("w0", "still no", "2"),
+        ("w0", "still no", "3"),
+    ]
 
 
 def test_workload_that_is_gone(scene):

@@ -61,10 +61,8 @@ async def test_all_pods_run_or_none(plane_with_pods, world):
         owners = [each["kind"] for each in of_first["metadata"]["ownerReferences"]]
         assert owners == ["StatefulSet", "Pod", "Pod"]
         await world.call(world.client.create, second)
-        waiting = await until_found(
-            world, "v1", "Pod", "second-0", lambda found: "annotations" in found["metadata"]
-        )
-        assert gated(waiting)
+        pods = await until_listed(world, "v1", "Pod", lambda found: len(found) == 4)
+        assert {each["metadata"]["name"] for each in pods if gated(each)} == {"second-0", "second-1"}
         # At none it keeps its Workload and gives its quota back.
         await world.call(world.client.merge, first, {"spec": {"replicas": 0}})
         held = await until_found(

@@ -32,8 +32,8 @@ class Events:
         self._cluster = cluster
         self._recorder = recorder
 
-    def record(self, controller: str, event: Event) -> None:
-        """Record an event by the recorder of that name."""
+    def record(self, controller: str, event: Event, version: str | None = None) -> None:
+        """Record an event by the recorder of that name, about the object as it is known, or as it was at `version`."""
         found = self._cluster.get(event.kind, event.namespace, event.name)
         metadata = found.metadata if found is not None else None
         regarding = ObjectReference(
@@ -42,7 +42,11 @@ class Events:
             event.namespace,
             event.name,
             (metadata.uid or "") if metadata is not None else "",
-            (metadata.resource_version or "") if metadata is not None else "",
+            version
+            if version is not None
+            else (metadata.resource_version or "")
+            if metadata is not None
+            else "",
         )
         self._recorder.record(
             controller,

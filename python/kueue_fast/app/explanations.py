@@ -4,7 +4,11 @@ Under contention a cycle has a word on many more heads than it admits, and the w
 Upstream writes them one after the other inside the cycle, which holds up the next cycle; here the next cycle may have
 a newer word on a Workload before the last one was written, and the last one is left out then.
 
-Source: QC-140.
+The event comes in every cycle, about the Workload as it was before the word was written. Events about one version of an
+object are one series, which keeps its first note: once a word was repeated, the next one is not seen until it is
+repeated itself.
+
+Source: QC-139, QC-140.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ class _Word(NamedTuple):
     requeued: Requeued
     message: str
     now_ns: int
+    # Of the Workload that the cycle looked at.
+    version: str
 
 
 class Explanations:
@@ -44,11 +50,13 @@ class Explanations:
     def tell(self, requeued: Requeued, message: str, now_ns: int) -> None:
         """Have the status say so, unless it does already or there is something newer to say before it is written."""
         key = requeued.workload
-        if key not in self._writing and key not in self._waiting:
-            workload = self._statuses.find(key)
-            if workload is None or says(workload, message):
-                return
-        self._waiting[key] = _Word(requeued, message, now_ns)
+        workload = self._statuses.find(key)
+        if workload is None:
+            return
+        word = _Word(requeued, message, now_ns, workload.metadata.resource_version or "")
+        if key not in self._writing and key not in self._waiting and says(workload, message):
+            return self._record(word)
+        self._waiting[key] = word
         self._go_on()
 
     def forget(self, workload: str) -> None:
@@ -70,7 +78,6 @@ class Explanations:
         workload = self._statuses.find(key)
         if workload is None:
             return
-        namespace, _, name = key.partition("/")
         requests = word.requeued.requests()
 
         def build(current: Workload) -> Workload | None:
@@ -85,13 +92,24 @@ class Explanations:
             self._writing.discard(key)
             self._go_on()
 
+        def failed() -> None:
+            current = self._statuses.find(key)
+            if current is not None and says(current, word.message):
+                # The same word was being written when this one came.
+                self._record(word._replace(version=current.metadata.resource_version or ""))
+            over()
+
         def written(_: Workload) -> None:
-            # Upstream repeats the event in every cycle; where the status stands already, it says nothing new.
-            self._events.record(SCHEDULER, events.pending(namespace, name, word.message, word.now_ns))
+            self._record(word)
             over()
 
         self._writing.add(key)
-        self._statuses.write(workload, build, written, over)
+        self._statuses.write(workload, build, written, failed)
+
+    def _record(self, word: _Word) -> None:
+        namespace, _, name = word.requeued.workload.partition("/")
+        told = events.pending(namespace, name, word.message, word.now_ns)
+        self._events.record(SCHEDULER, told, word.version)
 
 
 def says(workload: Workload, message: str) -> bool:

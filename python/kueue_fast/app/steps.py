@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from kueue_fast.api.batch import Job
 from kueue_fast.api.kueue import Workload, WorkloadStatus
@@ -35,6 +35,9 @@ from kueue_fast.lifecycle.retention import FINALIZER, without_finalizer
 from kueue_fast.model import conditions
 
 __all__ = ["Steps"]
+
+OF_PODS: Final = (DeletePod, UpdatePod)
+OF_WORKLOADS: Final = (ReleaseWorkload, reconciler.UpdateWorkload, reconciler.UpdateWorkloadStatus)
 
 log = logging.getLogger("jobs")
 
@@ -85,6 +88,9 @@ class Steps:
             return self._looks.again(key)
         futures: list[asyncio.Future[Any]] = []
         for number, action in enumerate(actions):
+            if futures and isinstance(action, OF_WORKLOADS) and isinstance(actions[number - 1], OF_PODS):
+                futures = [self._then(key, futures, actions[number:])]
+                break
             written = self._carry_out(key, action)
             futures += written
             if written and isinstance(action, reconciler.UpdateJob):
@@ -110,8 +116,30 @@ class Steps:
 
         return [asyncio.ensure_future(rest())]
 
+    def _then(
+        self, key: Key, written: Sequence[asyncio.Future[Any]], actions: Sequence[GroupAction]
+    ) -> asyncio.Future[None]:
+        """Carry out the rest once the pods are written, and only then: without its Workload a group begins anew.
+
+        Source: JS-067, JS-074.
+        """
+        # Made now, so that it is a conflict if anything changes meanwhile.
+        writes = [self._writes(action) for action in actions]
+
+        async def rest() -> None:
+            await asyncio.gather(*written)
+            pairs = zip(actions, writes, strict=True)
+            await asyncio.gather(*(future for pair in pairs for future in self._submit(key, *pair)))
+
+        return asyncio.ensure_future(rest())
+
     def _carry_out(self, key: Key, action: GroupAction) -> list[asyncio.Future[bytes | None]]:
-        writes, event = self._writes(action)
+        return self._submit(key, action, self._writes(action))
+
+    def _submit(
+        self, key: Key, action: GroupAction, made: tuple[Sequence[Write | None], Event | None]
+    ) -> list[asyncio.Future[bytes | None]]:
+        writes, event = made
         futures = [self._writer.submit(write) for write in writes if write is not None]
         if event is None:
             return futures

@@ -52,7 +52,7 @@ def reconcile(
         if changed is not pod:
             actions.append(UpdatePod(changed, None))
     if workload is not None:
-        return actions + _followed(job, workload, view, now_ns)
+        return _followed(job, workload, view, now_ns) + actions
     remote = names.MULTIKUEUE_ORIGIN_LABEL in (job.metadata.labels or {})
     if replicas(job) and is_managed(job.metadata, view.settings) and not remote:
         actions.append(_created(job, view, now_ns))
