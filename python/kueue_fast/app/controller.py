@@ -198,7 +198,10 @@ class Controller:
                 sinks += [
                     TopologyUngater(self.cluster, writer, time.time_ns, concurrent_admission=concurrent),
                     NodeFailures(self.cluster, writer, events, time.time_ns, NodeGates.read(self._gates)),
-                    FreedNodes(self.cluster, lambda: scheduler.submit(Engine.retry_all)),
+                    FreedNodes(
+                        self.cluster,
+                        lambda flavors: scheduler.submit(lambda engine: engine.retry_flavors(flavors)),
+                    ),
                 ]
             if self._jobs.elastic_jobs:
                 sinks.append(ElasticUngater(self.cluster, writer, time.time_ns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,6 +193,10 @@ class Engine:
     def retry_all(self) -> None:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
         self._state.retry_all()
+
+    def retry_flavors(self, flavors: Iterable[str]) -> None:
+        """Ask that the parked workloads of ClusterQueues that use one of these flavors are looked at again."""
+        self._state.retry_flavors(flavors)
 
     def is_active(self, cluster_queue: str) -> bool:
         """Whether workloads of a ClusterQueue are looked at; False for one that is not known."""

@@ -7,7 +7,7 @@ Source: TP-1902..1904.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -23,6 +23,7 @@ __all__ = [
     "FREED_NODES_NS",
     "NODE_DELAY_NS",
     "flavor_calls",
+    "flavors_of",
     "flavors_of_node_change",
     "freed_node",
     "node_changed",
@@ -71,13 +72,22 @@ def flavors_of_node_change(
     `flavors` are the node labels and level keys of each flavor that has a Topology. Whether the node is ready does
     not matter. Source: TP-1903, TP-402.
     """
-    if not node_changed(old, new):
-        return []
-    nodes = [node.metadata.labels or {} for node in (old, new) if node is not None]
+    return (
+        flavors_of([node for node in (old, new) if node is not None], flavors)
+        if node_changed(old, new)
+        else []
+    )
+
+
+def flavors_of(
+    nodes: Iterable[Node], flavors: Mapping[str, tuple[Mapping[str, str], Sequence[str]]]
+) -> list[str]:
+    """Flavors that one of the nodes belongs to, sorted; `flavors` as above. Source: TP-1904."""
+    all_labels = [node.metadata.labels or {} for node in nodes]
     return sorted(
         name
         for name, (node_labels, levels) in flavors.items()
-        if any(belongs(labels, node_labels, levels) for labels in nodes)
+        if any(belongs(labels, node_labels, levels) for labels in all_labels)
     )
 
 
