@@ -88,6 +88,12 @@ def test_local_queues() -> None:
     assert not any(key[0].startswith("local_queue_") for key in hidden)
 
 
+def test_what_waits_for_a_cluster_queue_that_is_not_there_is_not_counted() -> None:
+    got = samples(*world(o.local_queue("lost", "none"), o.workload("waits-too", "lost", o.pod_set())))
+    assert ("local_queue_pending_workloads", "lost", "default", "inadmissible") not in got
+    assert got["local_queue_status", "Unknown", "lost", "default"] == 1
+
+
 def test_finished_workloads_of_local_queues() -> None:
     got = samples(*world())
     assert got["local_queue_finished_workloads", "lq", "default"] == 1

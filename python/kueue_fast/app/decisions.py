@@ -128,7 +128,15 @@ class DecisionWriter:
                 return None
             return eviction.preempted(current, preemption.reason, message, now)
 
-        self._write(victim, build, told, written=lambda: self._preempted(preemptor_queue, preemption.reason))
+        # All victims of a cycle are told of the preemptor as the cycle saw it: one series, as upstream has it.
+        version = preemptor.metadata.resource_version
+        *of_victim, of_preemptor = told
+
+        def written() -> None:
+            self._events.record(SCHEDULER, of_preemptor, version)
+            self._preempted(preemptor_queue, preemption.reason)
+
+        self._write(victim, build, of_victim, written)
 
     def _write(
         self,

@@ -171,10 +171,12 @@ def _of_local_queues(
         queue = numbers.cluster_queues.get(cluster_queue)
         if local.past_use is not None:
             made.set(PAST_USE, (*labels, cluster_queue), local.past_use)
-        active = queue is not None and queue.activity.active
-        made.set("local_queue_pending_workloads", (*labels, "active"), local.active if active else 0)
-        parked = local.inadmissible if active else local.inadmissible + local.active
-        made.set("local_queue_pending_workloads", (*labels, "inadmissible"), parked)
+        if queue is not None:
+            # What waits is counted with a ClusterQueue, as upstream does.
+            active = queue.activity.active
+            made.set("local_queue_pending_workloads", (*labels, "active"), local.active if active else 0)
+            parked = local.inadmissible if active else local.inadmissible + local.active
+            made.set("local_queue_pending_workloads", (*labels, "inadmissible"), parked)
         made.set("local_queue_finished_workloads", labels, finished.get((namespace, name), 0))
         made.set("local_queue_reserving_active_workloads", labels, local.reserving)
         made.set("local_queue_admitted_active_workloads", labels, local.admitted)
