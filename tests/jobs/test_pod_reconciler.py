@@ -271,6 +271,15 @@ def test_a_failed_pod_is_waited_for_and_replaced() -> None:
     assert (started.pod.metadata.name, started.event.reason) == ("c", "Started")
 
 
+def test_a_group_whose_workload_was_made_beforehand_waits_for_no_replacement() -> None:
+    prebuilt = {"kueue.x-k8s.io/prebuilt-workload-name": "g"}
+    first = running("a", annotations=prebuilt)
+    assert step(group(first), in_state(made(PAIR), RESERVED, ADMITTED)) == []
+    assert kinds(step(group(running("a")), in_state(made(PAIR), RESERVED, ADMITTED))) == [
+        UpdateWorkloadStatus
+    ]
+
+
 def test_nothing_is_deleted_twice() -> None:
     job = group(member("a"), member("b"), member("c", creationTimestamp="2026-01-01T00:10:00Z"))
     workload = made(PAIR)

@@ -159,12 +159,6 @@ HELD = {
         "OnHold",
         "StatefulSet scaled to zero; workload on hold",
     ),
-    "a group that lost a pod before it was admitted": Held(
-        [leader_worker_set(1, 2), plain_pod("k-0")],
-        "lws/ns/k",
-        "WaitingForReplacementPods",
-        "Some Failed pods need replacement",
-    ),
     "a group whose failed pod nobody replaces": Held(
         [member("g-0", 2, failure="true", run_time="2m"), member("g-1", 2, run_time="3h")],
         "podgroup/ns/g",

@@ -91,7 +91,9 @@ def reconcile(
         if matched.actions or matched.group is None:
             return matched.actions
         group = matched.group
-        changed = waiting_for_replacement(workload, matched.absent, now_ns)
+        # Who made the Workload beforehand replaces its pods, too: upstream does not count those that are absent.
+        absent = 0 if prebuilt_name(group.first.metadata, settings) else matched.absent
+        changed = waiting_for_replacement(workload, absent, now_ns)
         if changed is not None:
             return [UpdateWorkloadStatus(changed, None)]
     if not group.is_group and prebuilt_name(group.first.metadata, settings):
