@@ -27,6 +27,15 @@ def test_a_pending_penalty_makes_a_queue_worth_a_sample_at_any_time() -> None:
     assert consumed(engine, 60) == {"a": {}}
 
 
+def test_zeros_are_told_of_what_the_cluster_queue_ever_admitted() -> None:
+    engine, made = running()
+    o.feed(engine, local("other", target="elsewhere"), queue(4, "elsewhere"))
+    engine.sample(o.START)
+    o.feed(engine, o.finished(made), at=60)
+    found = {use.name: use.quantities() for use in engine.sample(o.START + 5 * MINUTE)}
+    assert (found["b"], found["other"]) == ({"cpu": "0"}, {})
+
+
 UNCHANGED: dict[str, Any] = {
     "the same again": lambda engine, made: o.feed(engine, made, at=60),
     "fewer pods": lambda engine, made: o.feed(

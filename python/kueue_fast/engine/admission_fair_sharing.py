@@ -11,7 +11,7 @@ import numpy as np
 
 from kueue_fast.api.configuration import AdmissionFairSharing, parse_duration
 from kueue_fast.api.kueue import LocalQueue
-from kueue_fast.arrays.tables import Tables
+from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.errors import InputError
 from kueue_fast.model.approximate_float import approximate_float
 from kueue_fast.model.usage_ledger import (
@@ -64,6 +64,9 @@ class AdmissionFairness:
         self._weights: dict[int, float] = {}
         self._names: dict[int, tuple[str, str]] = {}
         self._admitted: dict[int, Nanos] = {}
+        # What a ClusterQueue (its row) ever admitted any of, and the row that a LocalQueue leads to.
+        self._admitted_of: dict[int, dict[str, int]] = {}
+        self._leads_to: dict[int, int] = {}
         self._remembered: dict[int, Remembered] = {}  # statuses that no entry has accounted for yet
         self._followed: set[int] = set()
         self._charged: set[int] = set()  # LocalQueues with a pending penalty
@@ -99,8 +102,12 @@ class AdmissionFairness:
             self._remembered[number] = remembered
         self.refresh(number)
 
-    def follow(self, number: int, active: bool, now_ns: int) -> None:
-        """Whether a LocalQueue takes workloads: neither stopped nor without an active ClusterQueue (QC-87)."""
+    def follow(self, number: int, active: bool, now_ns: int, queue: int = NONE) -> None:
+        """Whether a LocalQueue takes workloads: neither stopped nor without an active ClusterQueue (QC-87).
+
+        `queue` is the row of the ClusterQueue.
+        """
+        self._leads_to[number] = queue
         if not active:
             self._followed.discard(number)
         elif number not in self._followed:
@@ -123,7 +130,12 @@ class AdmissionFairness:
         self._names.pop(number, None)
         self._remembered.pop(number, None)
         self._untold.pop(number, None)
+        self._leads_to.pop(number, None)
         self.refresh(number)
+
+    def remove_cluster_queue(self, queue: int) -> None:
+        """The ClusterQueue of this row is gone."""
+        self._admitted_of.pop(queue, None)
 
     def refresh(self, number: int) -> None:
         """Tell the kernel what a LocalQueue used; without accounts that is nothing."""
@@ -162,8 +174,10 @@ class AdmissionFairness:
             entry.drop(workload)
             self.refresh(number)
 
-    def count(self, number: int, usage: Mapping[str, int], sign: int) -> None:
-        """Admitted usage of a LocalQueue grew (1) or shrank (-1)."""
+    def count(self, number: int, usage: Mapping[str, int], sign: int, queue: int = NONE) -> None:
+        """Admitted usage of a LocalQueue grew (1) or shrank (-1), in the ClusterQueue of this row."""
+        if queue != NONE:
+            self._admitted_of.setdefault(queue, {}).update(dict.fromkeys(usage, 0))
         amounts = {name: sign * to_nanos(name, amount) for name, amount in usage.items()}
         self._admitted[number] = summed(self._admitted.get(number, {}), amounts)
 
@@ -207,7 +221,12 @@ class AdmissionFairness:
         return [use for _, use in sorted(found.items())]
 
     def _sample(self, number: int, entry: Entry, now_ns: int) -> LocalQueueUse:
-        entry.sample(self._admitted.get(number, {}), now_ns, self._half_life)
+        # Upstream counts what its ClusterQueue admitted any of for each LocalQueue, and writes the zeros.
+        admitted = {
+            **self._admitted_of.get(self._leads_to.get(number, NONE), {}),
+            **self._admitted.get(number, {}),
+        }
+        entry.sample(admitted, now_ns, self._half_life)
         return LocalQueueUse(*self._names[number], dict(entry.consumed), now_ns)
 
     def _entry(self, number: int, now_ns: int) -> Entry:

@@ -83,7 +83,8 @@ class LocalQueueAccounts:
 
     def _count(self, record: Record, sign: int) -> None:
         if self._state.fairness is not None:
-            self._state.fairness.count(record.local_queue, self._held_amounts(record), sign)
+            held, queue = self._held_amounts(record), self._reserved_in(record)
+            self._state.fairness.count(record.local_queue, held, sign, queue)
 
     def _reserved_in(self, record: Record) -> int:
         return int(self._state.tables.workloads.reserved_in[record.row])

@@ -104,6 +104,8 @@ class Queues:
         del state.by_row[entry.row]
         state.groups.remove(entry.row)
         state.retries.forget(entry.row)
+        if state.fairness is not None:
+            state.fairness.remove_cluster_queue(entry.row)
         state.tree.remove_cluster_queue(name)
         state.order_is_stale = True
 
@@ -164,7 +166,9 @@ class Queues:
             for local in local_queues:
                 queue = state.cluster_queues.get(local.cluster_queue)
                 active = not local.held and queue is not None and queue.activity.active
-                state.fairness.follow(local.number, active, state.now_ns)
+                state.fairness.follow(
+                    local.number, active, state.now_ns, NONE if queue is None else queue.row
+                )
 
     def _matches(self, name: str, spec: ClusterQueueSpec) -> dict[str, int]:
         try:
