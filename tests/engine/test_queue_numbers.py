@@ -57,6 +57,34 @@ def test_what_is_gone_is_not_counted() -> None:
     )  # fmt: skip
 
 
+def test_who_waits_out_a_backoff_is_counted_from_its_next_event_on() -> None:
+    engine = cluster(holds("a", 2))
+    evicted = o.workload_json("a", "lq", o.pod_set(cpu=2))
+    evicted["status"] = {"requeueState": {"count": 1, "requeueAt": "2026-01-01T00:01:00Z"}}
+    waiting = []
+    for _ in range(2):
+        engine.upsert(decode_object(evicted), o.START)
+        numbers = engine.queue_numbers()
+        queue, local = numbers.cluster_queues["q"], numbers.local_queues["default", "lq"]
+        waiting.append((queue.active, queue.inadmissible, local.active, local.inadmissible, queue.reserving))
+    assert waiting == [(0, 0, 0, 0, 0), (0, 1, 0, 1, 0)]
+    assert engine.metric_numbers().pending["q"]["cpu"] == 2000
+
+
+def test_who_stands_before_the_pods_of_others_waits_still() -> None:
+    engine = cluster(o.workload("a", "lq", o.pod_set(cpu=2)))
+    [admission] = o.cycle(engine).admitted
+    engine.stand([admission.workload])
+    numbers = engine.metric_numbers()
+    queue, local = numbers.queues.cluster_queues["q"], numbers.queues.local_queues["default", "lq"]
+    assert (queue.active, queue.reserving, queue.reserved_usage) == (1, 0, {"spot/cpu": 0})
+    assert (local.active, local.reserving, local.reserved_usage) == (1, 0, {})
+    assert numbers.pending["q"] == {"cpu": 2000}
+    engine.stands_no_more(admission.workload)
+    queue = engine.queue_numbers().cluster_queues["q"]
+    assert (queue.active, queue.reserving, queue.reserved_usage) == (0, 1, {"spot/cpu": 2000})
+
+
 def test_a_local_queue_that_leads_nowhere_counts_what_waits_in_it() -> None:
     engine = cluster(o.local_queue("lost", "none"), o.workload("w", "lost", o.pod_set(cpu=1)))
     assert engine.queue_numbers().local_queues["default", "lost"] == (0, 1, 0, 0, {}, {}, None)

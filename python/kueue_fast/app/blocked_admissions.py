@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from kueue_fast.api.kueue import Workload
@@ -19,7 +20,7 @@ from kueue_fast.app.scheduler import CycleResult, SchedulerThread
 from kueue_fast.app.statuses import StatusWriter
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
-from kueue_fast.engine import Admission
+from kueue_fast.engine import Admission, Engine
 from kueue_fast.lifecycle import pods_ready
 from kueue_fast.lifecycle.pods_ready import NotReady
 from kueue_fast.lifecycle.settings import LifecycleSettings
@@ -105,7 +106,8 @@ class BlockedAdmissions:
             return
         self._going = True
         while self._waiting and self._take_first(self._waiting[0]):
-            self._waiting.popleft()
+            key = self._waiting.popleft().decision.workload
+            self._scheduler.submit(partial(Engine.stands_no_more, workload=key))
             self._told = False
         self._going = False
         if not self._waiting:

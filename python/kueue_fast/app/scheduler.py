@@ -176,6 +176,8 @@ class SchedulerThread:
             messages = [each.message() for each in cycle.requeued]
             result = CycleResult(cycle, now, messages, time.monotonic() - begun)
             self._held = self._holds_after_admissions and bool(cycle.admitted)
+            if self._held:
+                self._engine.stand(each.workload for each in cycle.admitted)
             self._loop.call_soon_threadsafe(self._on_cycle, result)
             if cycle.admitted or cycle.evicted or cycle.moved:
                 pause, before = 0.0, None

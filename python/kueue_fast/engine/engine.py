@@ -153,6 +153,14 @@ class Engine:
         """The admission of a workload (`namespace/name`) could not be written: it waits again. Source: QC-136."""
         self._intake.forget(workload)
 
+    def stand(self, workloads: Iterable[str]) -> None:
+        """Those that were admitted and stand until the pods of others are ready: numbers say they wait (QC-132)."""
+        self._state.standing = set(workloads)
+
+    def stands_no_more(self, workload: str) -> None:
+        """The admission of a workload (`namespace/name`) is being written, or was dropped."""
+        self._state.standing.discard(workload)
+
     # --- time
 
     def flush(self, now_ns: int, all: bool = False) -> int:

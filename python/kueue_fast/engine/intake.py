@@ -191,7 +191,10 @@ class Intake:
             self._evicted(record)
             self.accounts.moved(record, local_queue)
             changed = True
+            if facts.requeue_at > state.now_ns:
+                state.backing_off.add(key)
         else:
+            state.backing_off.discard(key)
             changed = record.layout is not layout or not _looks_alike(record.facts, facts)
             self.accounts.moved(record, local_queue)
             if record.local_queue != local_queue or state.tables.workloads.queue[record.row] != queue:
@@ -257,6 +260,7 @@ class Intake:
         for record in records:
             if record.state != PENDING:
                 continue
+            state.backing_off.discard(record.key)
             queue = state.queue_row(*self._local_queue_name(record))
             state.tables.pending.remove(record.row)
             state.tables.workloads.queue[record.row] = queue
@@ -321,6 +325,7 @@ class Intake:
         if record is None:
             record = state.rows.add(key, namespace, workload.metadata.uid or "")
         elif record.state == PENDING:
+            state.backing_off.discard(key)
             state.tables.pending.remove(record.row)
             self.accounts.moved(record, local_queue)
         else:
@@ -455,6 +460,7 @@ class Intake:
         self.release(record)
         self.second_pass.forget(record.key)
         self.accounts.void(record)
+        state.backing_off.discard(record.key)
         state.tables.pending.remove(record.row)
         self._request_retry(record, row)
         self._slices.remove(record)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kueue_fast.arrays.layouts import Layout
 from kueue_fast.arrays.tables import PODS
 from kueue_fast.engine.cohort_numbers import CohortNumbers, cohort_numbers
-from kueue_fast.engine.queue_numbers import QueueNumbers, queue_numbers
+from kueue_fast.engine.queue_numbers import QueueNumbers, Waiting, queue_numbers
 from kueue_fast.engine.state import State
 from kueue_fast.model.quantities import MAX
 
@@ -34,10 +34,10 @@ class MetricNumbers(NamedTuple):
 def metric_numbers(state: State) -> MetricNumbers:
     """Numbers as they stand between two cycles."""
     queues = queue_numbers(state)
-    waiting = state.tables.pending
+    waiting = Waiting(state)
     pending, admitted = {}, {}
     for name, entry in state.cluster_queues.items():
-        rows = [*waiting.heap_rows(entry.row), *waiting.parked_rows(entry.row)]
+        rows = [row for place in waiting.rows(entry.row) for row in place]
         pending[name] = _pending(state, rows, {resource for _, resource in state.tree.quotas[entry.row]})
         admitted[entry.row] = queues.cluster_queues[name].admitted
     return MetricNumbers(queues, pending, cohort_numbers(state, admitted))

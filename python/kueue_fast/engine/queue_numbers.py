@@ -6,19 +6,19 @@ Source: LC-1703, LC-1712.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from kueue_fast.arrays.quota_tree import COHORT, Quotas
 from kueue_fast.arrays.tables import NONE
-from kueue_fast.arrays.workloads import PENDING
+from kueue_fast.arrays.workloads import ASSUMED, PENDING
 from kueue_fast.engine.activity import Activity
 from kueue_fast.engine.state import State
 from kueue_fast.model.quantities import MAX
 
-__all__ = ["ClusterQueueNumbers", "LocalQueueNumbers", "QueueNumbers", "queue_numbers"]
+__all__ = ["ClusterQueueNumbers", "LocalQueueNumbers", "QueueNumbers", "Waiting", "queue_numbers"]
 
 # `flavor/resource` to an amount in the kernel's units
 Usage = Mapping[str, int]
@@ -65,30 +65,57 @@ class QueueNumbers(NamedTuple):
     cohort_shares: dict[str, float]
 
 
+class Waiting:
+    """Who waits in the queues, as upstream counts them: not who waits out a backoff, but who stands before a cycle."""
+
+    def __init__(self, state: State) -> None:
+        self._pending = state.tables.pending
+        records = state.rows.records
+        self._absent = {records[key].row for key in state.backing_off if key in records}
+        self.standing: dict[int, list[int]] = {}
+        """Rows of workloads that stand, by the row of the ClusterQueue."""
+        for key in state.standing:
+            record = records.get(key)
+            if record is not None and record.state == ASSUMED:
+                queue = int(state.tables.workloads.reserved_in[record.row])
+                self.standing.setdefault(queue, []).append(record.row)
+
+    def rows(self, queue: int) -> tuple[list[int], list[int]]:
+        """Rows of those that are active, and of those that are parked."""
+        active = [*self._pending.heap_rows(queue), *self.standing.get(queue, ())]
+        parked = self._pending.parked_rows(queue)
+        return active, [row for row in parked if row not in self._absent] if self._absent else parked
+
+
 def queue_numbers(state: State) -> QueueNumbers:
     """Numbers of all queues that the engine knows, as they stand between two cycles."""
     state.tree.refresh()
-    held = _Held(state)
+    queues = Waiting(state)
+    held = _Held(state, [row for rows in queues.standing.values() for row in rows])
     waiting: dict[int, list[int]] = {}
     cluster_queues = {}
-    pending, forest, tables = state.tables.pending, state.tables.forest, state.tables
+    forest, tables = state.tables.forest, state.tables
     local_queue = np.asarray(tables.workloads.local_queue)
     for name, entry in state.cluster_queues.items():
-        for place, rows in enumerate((pending.heap_rows(entry.row), pending.parked_rows(entry.row))):
+        active_rows, parked_rows = queues.rows(entry.row)
+        for place, rows in enumerate((active_rows, parked_rows)):
             for number, count in _counted(local_queue[np.array(rows, np.intp)]):
                 waiting.setdefault(number, [0, 0])[place] += count
         quotas = state.tree.quotas[entry.row]
+        usage = {
+            f"{flavor}/{resource}": forest.usage[
+                entry.row, tables.column(tables.flavor(flavor), tables.resource(resource))
+            ]
+            for flavor, resource in quotas
+        }
+        for row in queues.standing.get(entry.row, ()):
+            _subtract(usage, state, row)
         cluster_queues[name] = ClusterQueueNumbers(
-            pending.heap_length(entry.row),
-            pending.parked_length(entry.row),
+            len(active_rows),
+            len(parked_rows),
             held.reserving.get(entry.row, 0),
             held.admitted.get(entry.row, 0),
-            {
-                f"{flavor}/{resource}": forest.usage[
-                    entry.row, tables.column(tables.flavor(flavor), tables.resource(resource))
-                ]
-                for flavor, resource in quotas
-            },
+            usage,
             held.admitted_usage.get(entry.row, NOTHING),
             quotas,
             _share(state, entry.row),
@@ -119,10 +146,12 @@ def queue_numbers(state: State) -> QueueNumbers:
 class _Held:
     """Who holds quota: counts and amounts by forest row of the ClusterQueue, and by number of the LocalQueue."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, without: Collection[int]) -> None:
         workloads = state.tables.workloads
         queue = np.asarray(workloads.reserved_in)
         rows = np.flatnonzero(queue != NONE)
+        if without:
+            rows = np.setdiff1d(rows, np.array(without, rows.dtype), assume_unique=True)
         queue, local = queue[rows], np.asarray(workloads.local_queue)[rows]
         admitted = np.asarray(workloads.admitted)[rows] != 0
         self.reserving = dict(_counted(queue))
@@ -157,6 +186,15 @@ class _Held:
             if is_admitted:
                 _add(self.admitted_usage, row, name, amount * count)
                 _add(self.local_admitted_usage, number, name, amount * count)
+
+
+def _subtract(usage: dict[str, int], state: State, row: int) -> None:
+    """Take off what a workload holds."""
+    flavors, resources = state.tables.flavor_names, state.tables.resource_names
+    for resource, _, flavor, amount in state.tables.workloads.slots_of(row):
+        name = f"{flavors[flavor]}/{resources[resource]}" if flavor >= 0 else ""
+        if name in usage:
+            usage[name] -= amount
 
 
 def _add(usage: dict[int, dict[str, int]], of: int, name: str, amount: int) -> None:

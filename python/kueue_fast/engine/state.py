@@ -97,6 +97,10 @@ class State:
         self.topology_aware = gates.enabled("TopologyAwareScheduling")
         # workloads whose places could not be booked while their flavors have no tree
         self.unplaced: set[str] = set()
+        # Evicted workloads that wait out a backoff: in no queue upstream, so nobody counts them
+        self.backing_off: set[str] = set()
+        # Workloads that a cycle admitted and that stand before the others' pods: upstream has not assumed them yet
+        self.standing: set[str] = set()
         self.now_ns = 0
         self.order_is_stale = True
         self._configure(resources)
