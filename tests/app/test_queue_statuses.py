@@ -138,3 +138,24 @@ async def test_what_could_not_be_written_waits_and_the_others_go_on() -> None:
     await answers.answer("q2")
     controller.write(engine.queue_numbers())
     assert answers.names == ["lq", "q1"]
+
+
+async def test_a_share_is_written_when_its_queue_is_looked_at() -> None:
+    """Other quota in the tree changes the share of a queue, and no event of the queue tells."""
+    engine, cache = world(config=FAIR)
+    [(_, stale)] = [
+        pair
+        for pair in due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True)
+        if pair[0].metadata.name == "q"
+    ]
+    share = msgspec.structs.replace(stale.status.fair_sharing, weighted_share=7)
+    status = msgspec.structs.replace(stale.status, fair_sharing=share)
+    metadata = msgspec.structs.replace(stale.metadata, resource_version="later")
+    cache.put(msgspec.structs.replace(stale, metadata=metadata, status=status))
+
+    def due(look_at: set[Key]) -> list[str]:
+        found = due_statuses(engine.queue_numbers(), cache, NOW, fair_sharing=True, look_at=look_at)
+        return [new.metadata.name for _, new in found]
+
+    assert due(set()) == ["lq"]
+    assert due({("ClusterQueue", "", "q"), ("Cohort", "", "team")}) == ["q", "lq", "team"]

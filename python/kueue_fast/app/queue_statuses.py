@@ -1,7 +1,8 @@
 """Writes the statuses of ClusterQueues, LocalQueues and Cohorts, all together a second after something changed.
 
-What a queue is to show is asked of the engine; what it shows already is not written. A write that meets a conflict is
-not repeated: the newer object comes by the watch and is looked at then.
+What a queue is to show is asked of the engine; what it shows already is not written. ClusterQueues and Cohorts are
+looked at when upstream looks at them (`queue_touches`), and when their conditions change. A write that meets a conflict
+is not repeated: the newer object comes by the watch and is looked at then.
 
 Source: LC-1701..1704, LC-1711, LC-1712, LC-1721, OP-742.
 """
@@ -9,7 +10,7 @@ Source: LC-1701..1704, LC-1711, LC-1712, LC-1721, OP-742.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from kueue_fast.api.kueue import (
     Topology,
     Workload,
 )
+from kueue_fast.app.queue_touches import touched
 from kueue_fast.cluster.changes import Change, Key, WatchEvent, key_of
 from kueue_fast.cluster.index import ObjectIndex
 from kueue_fast.cluster.kube import patches
@@ -82,6 +84,8 @@ class QueueStatusController:
         # Objects that are being written, or wait after a failure.
         self._busy: set[Key] = set()
         self._failures: dict[Key, int] = {}
+        # ClusterQueues and Cohorts to be looked at; at first all.
+        self._touched: set[Key] | None = None
         # When objects were written last, in steps.
         self._written_at: dict[Key, int] = {}
         self._step = 0
@@ -94,23 +98,43 @@ class QueueStatusController:
             await self._changed.wait()
             await asyncio.sleep(BATCH_S)
             self._changed.clear()
-            self.write(await self._ask())
+            # What changes while the engine is asked is looked at in the next pass.
+            look_at = self._take()
+            self.write(await self._ask(), look_at)
 
     def changed(self) -> None:
         """Something that is not an object changed, such as who waits where."""
         self._changed.set()
 
-    def write(self, numbers: QueueNumbers) -> None:
-        """Write what differs. What was due before and was not begun is forgotten: the numbers are newer."""
+    def write(self, numbers: QueueNumbers, look_at: set[Key] | None = None) -> None:
+        """Write what differs. What was due before and was not begun is forgotten: the numbers are newer.
+
+        `look_at`: the ClusterQueues and Cohorts that were touched before the engine was asked; by default those so far.
+        """
+        if look_at is None:
+            look_at = self._take()
+        found = due_statuses(
+            numbers, self._cluster, self._now(), fair_sharing=self._fair_sharing, look_at=look_at
+        )
         due: list[tuple[Key, Write]] = []
-        for old, new in due_statuses(numbers, self._cluster, self._now(), fair_sharing=self._fair_sharing):
+        for old, new in found:
             key, write = key_of(old), patches.update_status(old, new)
             if write is not None and key not in self._busy:
                 due.append((key, write))
         due.sort(key=lambda each: self._written_at.get(each[0], 0))
+        # Until their writes have begun, they are to be looked at in the next pass too.
+        self._touch(look_at & {key_of(old) for old, _ in found})
         for kind in WORKERS:
             self._due[kind] = {key: write for key, write in due if key[0] == kind}
             self._begin(kind)
+
+    def _take(self) -> set[Key]:
+        """Who was touched since the last call; at first all."""
+        taken, self._touched = self._touched, set()
+        if taken is not None:
+            return taken
+        kinds = (ClusterQueue.KIND, Cohort.KIND)
+        return {key_of(each) for kind in kinds for each in self._cluster.list(kind)}
 
     def _begin(self, kind: str) -> None:
         due = self._due[kind]
@@ -118,6 +142,8 @@ class QueueStatusController:
             key = next(iter(due))
             self._free[kind] -= 1
             self._busy.add(key)
+            if self._touched is not None:
+                self._touched.discard(key)
             self._step += 1
             self._written_at[key] = self._step
             self._writer.submit(due.pop(key)).add_done_callback(partial(self._written, key))
@@ -130,6 +156,7 @@ class QueueStatusController:
         else:
             # The writer has said why.
             failures = self._failures[key] = self._failures.get(key, 0) + 1
+            self._touch({key})
             asyncio.get_running_loop().call_later(RETRY.wait_s(failures), self._again, key)
         self._begin(key[0])
 
@@ -137,9 +164,14 @@ class QueueStatusController:
         self._busy.discard(key)
         self._changed.set()
 
+    def _touch(self, keys: set[Key]) -> None:
+        if self._touched is not None:
+            self._touched |= keys
+
     def _on_change(self, event: WatchEvent) -> None:
         obj = event.object
         if obj.KIND in KINDS:
+            self._touch(touched(event, self._cluster))
             self._changed.set()
         if event.change is Change.DELETED:
             key = key_of(obj)
@@ -148,9 +180,17 @@ class QueueStatusController:
 
 
 def due_statuses(
-    numbers: QueueNumbers, objects: ObjectIndex, now_ns: int, *, fair_sharing: bool
+    numbers: QueueNumbers,
+    objects: ObjectIndex,
+    now_ns: int,
+    *,
+    fair_sharing: bool,
+    look_at: Container[Key] | None = None,
 ) -> list[tuple[Any, Any]]:
-    """Queues and cohorts whose status is not what it should be, each with the one that has it."""
+    """Queues and cohorts whose status is not what it should be, each with the one that has it.
+
+    `look_at`: ClusterQueues and Cohorts, None for all. Of other ClusterQueues only the conditions are looked at.
+    """
     due: list[tuple[Any, Any]] = []
     activities: dict[str, bool] = {}
     for queue in objects.list(ClusterQueue.KIND):
@@ -163,7 +203,7 @@ def due_statuses(
         nominal = {pair: quota.nominal for pair, quota in found.quotas.items()}
         share = share_status(found.weighted_share) if fair_sharing else None
         new = cluster_queue_status(queue, activity, counts(found), nominal, now_ns, share)
-        if new is not None:
+        if new is not None and (look_at is None or key_of(queue) in look_at or _turned(queue, new)):
             due.append((queue, new))
     for local in objects.list(LocalQueue.KIND):
         key = local.metadata.namespace or "", local.metadata.name
@@ -183,11 +223,19 @@ def due_statuses(
         if changed is not None:
             due.append((local, changed))
     for cohort in objects.list(Cohort.KIND):
+        if look_at is not None and key_of(cohort) not in look_at:
+            continue
         cohort_share = numbers.cohort_shares.get(cohort.metadata.name)
         shown = cohort_status(cohort, cohort_share, fair_sharing=fair_sharing)
         if shown is not None:
             due.append((cohort, shown))
     return due
+
+
+def _turned(old: ClusterQueue, new: ClusterQueue) -> bool:
+    """Whether the conditions are others."""
+    before = old.status.conditions if old.status is not None else None
+    return new.status is None or new.status.conditions != before
 
 
 def counts(numbers: ClusterQueueNumbers) -> QueueCounts:
