@@ -37,7 +37,18 @@ EVENTS: dict[str, tuple[Change, Any, Any, set[str]]] = {
         Change.MODIFIED, None, o.cluster_queue("q", GROUP, cohort="left"), {"q"},
     ),
     "a Cohort, and nothing below it": (Change.MODIFIED, None, o.cohort("root"), {"root"}),
-    "a flavor": (Change.ADDED, None, o.flavor("spot"), {"q", "other"}),
+    "a flavor that came": (Change.ADDED, None, o.flavor("spot"), {"q", "other"}),
+    "a flavor that nobody uses": (Change.ADDED, None, o.flavor("more"), set()),
+    "a flavor that is to go": (Change.MODIFIED, o.flavor("spot"), o.flavor("spot"), set()),
+    "an AdmissionCheck that changes": (
+        Change.MODIFIED, None, o.obj("AdmissionCheck", "check", {"controllerName": "c"}), {"other"},
+    ),
+    "an AdmissionCheck that nobody asks": (
+        Change.MODIFIED, None, o.obj("AdmissionCheck", "more", {"controllerName": "c"}), set(),
+    ),
+    "a Topology that came": (
+        Change.ADDED, None, o.obj("Topology", "racks", {"levels": [{"nodeLabel": "rack"}]}), {"q", "other"},
+    ),
     "a LocalQueue": (Change.DELETED, None, o.local_queue("lq", "q"), set()),
 }  # fmt: skip
 
@@ -50,7 +61,9 @@ def test_touched(case: tuple[Change, Any, Any, set[str]]) -> None:
         (
             o.cohort("root"), o.cohort("middle", parent="root"), o.cohort("team", parent="middle"),
             o.cohort("left", parent="right"), o.cohort("right", parent="left"),
-            o.cluster_queue("q", GROUP, cohort="team"), o.cluster_queue("other", GROUP),
+            o.obj("ResourceFlavor", "spot", {"topologyName": "racks"}),
+            o.cluster_queue("q", GROUP, cohort="team"),
+            o.cluster_queue("other", GROUP, admissionChecksStrategy={"admissionChecks": [{"name": "check"}]}),
             o.local_queue("lq", "q"), o.local_queue("second", "other"),
             o.local_queue("stopped", "q", stop="Hold"),
         )

@@ -8,6 +8,8 @@ Source: LC-1704, LC-1721.
 
 from __future__ import annotations
 
+from typing import Any
+
 from kueue_fast.api.kueue import (
     AdmissionCheck,
     ClusterQueue,
@@ -19,13 +21,11 @@ from kueue_fast.api.kueue import (
 )
 from kueue_fast.cluster.changes import Change, Key, WatchEvent, key_of
 from kueue_fast.cluster.index import ObjectIndex
+from kueue_fast.engine.activity import flavors_of, rules_of
 from kueue_fast.lifecycle import queue_stops
 from kueue_fast.lifecycle.admission import holds_quota
 
 __all__ = ["touched"]
-
-# A change of one of these concerns any ClusterQueue; whose it is not shows nothing new.
-OF_ALL = frozenset((AdmissionCheck.KIND, ResourceFlavor.KIND, Topology.KIND))
 
 
 def touched(event: WatchEvent, objects: ObjectIndex) -> set[Key]:
@@ -38,9 +38,27 @@ def touched(event: WatchEvent, objects: ObjectIndex) -> set[Key]:
     if obj.KIND == Workload.KIND:
         found = {_queue_of(each, objects) for each in _concerned(event)}
         return {(ClusterQueue.KIND, "", name) for name in found if name}
-    if obj.KIND in OF_ALL:
-        return {key_of(each) for each in objects.list(ClusterQueue.KIND)}
+    # A flavor or topology that only changes, also one that is to go, makes no ClusterQueue active or inactive.
+    if obj.KIND == AdmissionCheck.KIND or event.change is not Change.MODIFIED:
+        return {key_of(each) for each in objects.list(ClusterQueue.KIND) if _uses(each, obj, objects)}
     return set()
+
+
+def _uses(queue: ClusterQueue, obj: Any, objects: ObjectIndex) -> bool:
+    """Whether a ClusterQueue names an AdmissionCheck, a ResourceFlavor, or a flavor of a Topology."""
+    if queue.spec is None:
+        return False
+    name = obj.metadata.name
+    if obj.KIND == AdmissionCheck.KIND:
+        return any(rule.name == name for rule in rules_of(queue.spec))
+    if obj.KIND == ResourceFlavor.KIND:
+        return name in flavors_of(queue.spec)
+    if obj.KIND == Topology.KIND:
+        flavors = (objects.get(ResourceFlavor.KIND, None, each) for each in flavors_of(queue.spec))
+        return any(
+            each is not None and each.spec is not None and each.spec.topology_name == name for each in flavors
+        )
+    return False
 
 
 def _concerned(event: WatchEvent) -> list[Workload]:
