@@ -250,6 +250,16 @@ async def test_check_that_wants_a_retry_gives_the_quota_to_others(plane_with_pod
     assert check["message"] == "Reset to Pending after eviction. Previously: Retry"
 
 
+async def test_check_that_is_not_asked_any_more_goes_whoever_wrote_it(world):
+    await checked_queues(world)
+    async with controller(world):
+        await make(world, "w")
+        await answer(world, "w", "Pending")
+        queue = await world.call(world.client.get, KUEUE, "ClusterQueue", world.namespace)
+        await world.call(world.client.merge, queue, {"spec": {"admissionChecksStrategy": None}})
+        await until_stored(world, "w", lambda found: "admissionChecks" not in found["status"])
+
+
 async def test_check_that_rejects_switches_the_workload_off(world):
     await checked_queues(world)
     async with controller(world):

@@ -637,3 +637,4 @@ def test_what_checks_say(case: str) -> None:
         assert write.workload.status is not None
         listed = write.workload.status.admission_checks or []
         assert [(each.name, each.state) for each in listed] == [("a", "Pending"), ("check", "Ready")]
+        assert write.whole

@@ -154,8 +154,8 @@ class WorkloadController:
 
 def _write(workload: Workload, asked: UpdateWorkload | UpdateWorkloadStatus | DeleteWorkload) -> Write | None:
     match asked:
-        case UpdateWorkloadStatus(changed):
-            return workload_status.admission(changed)
+        case UpdateWorkloadStatus(changed, whole):
+            return patches.update_status(workload, changed) if whole else workload_status.admission(changed)
         case UpdateWorkload(changed):
             return patches.update(workload, changed)
         case DeleteWorkload(gone):

@@ -17,9 +17,10 @@ class UpdateWorkload(NamedTuple):
 
 
 class UpdateWorkloadStatus(NamedTuple):
-    """Write the status."""
+    """Write the status. `whole`: what is not in it goes, also what others wrote."""
 
     workload: Workload
+    whole: bool = False
 
 
 class DeleteWorkload(NamedTuple):

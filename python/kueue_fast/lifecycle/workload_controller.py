@@ -140,7 +140,8 @@ def _in_queue(workload: Workload, view: WorkloadView, now_ns: int, random: float
             return _status(requeue.requeued(workload, "ClusterQueueRestarted", message, now_ns))
         synced = checks.synced_checks(workload, checks.required_checks(cluster, workload), now_ns)
         if synced is not None:
-            return _status(synced)
+            # Checks that are not asked any more go, though their controllers wrote them.
+            return Step((UpdateWorkloadStatus(synced, whole=True),))
     step = _admission(workload, view, local, cluster, now_ns)
     if step is not REST:
         return step
