@@ -372,3 +372,12 @@ def test_a_victim_that_finishes_while_it_is_evicted_frees_its_quota_once() -> No
     add(engine, done)
     assert outcomes(cycle(engine)) == {"p": "Admitted"}
     assert engine.queue_state()["b"].usage == {"one/cpu": 0}
+
+
+def test_an_eviction_that_could_not_be_written_is_issued_again() -> None:
+    engine = started(queue("q", 2, reclaim="Any"), queue("b"), held("v", "b", 2), waits("in", "q", 2))
+    assert victims(cycle(engine)) == [("v", RECLAIMED)]
+    assert victims(cycle(engine)) == []
+    engine.preemption_failed("default/v", "default/in")
+    engine.flush(0, all=True)
+    assert victims(cycle(engine)) == [("v", RECLAIMED)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kueue_fast.api.kueue import ClusterQueue, Workload
 from kueue_fast.app.admissions import Admissions
@@ -17,6 +18,7 @@ from kueue_fast.app.scheduler import CycleResult, SchedulerThread
 from kueue_fast.app.statuses import Build, StatusWriter
 from kueue_fast.cluster.changes import Change, WatchEvent
 from kueue_fast.cluster.kube.cluster import KubeCluster
+from kueue_fast.engine import Engine
 from kueue_fast.engine.decisions import Eviction, Preemption, Requeued
 from kueue_fast.jobs import names
 from kueue_fast.lifecycle import events, eviction
@@ -136,7 +138,16 @@ class DecisionWriter:
             self._events.record(SCHEDULER, of_preemptor, version)
             self._preempted(preemptor_queue, preemption.reason)
 
-        self._write(victim, build, of_victim, written)
+        def failed() -> None:
+            current = self._statuses.find(preemption.workload)
+            if current is not None and not eviction.is_evicted(current):
+                self._scheduler.submit(
+                    partial(
+                        Engine.preemption_failed, victim=preemption.workload, preemptor=preemption.preemptor
+                    )
+                )
+
+        self._write(victim, build, of_victim, written, failed)
 
     def _write(
         self,

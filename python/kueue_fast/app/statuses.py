@@ -12,7 +12,8 @@ from kueue_fast.api.kueue import Workload
 from kueue_fast.cluster.changes import key_of
 from kueue_fast.cluster.kube import workload_status
 from kueue_fast.cluster.kube.cluster import KubeCluster
-from kueue_fast.cluster.kube.writer import Write, Writer
+from kueue_fast.cluster.kube.resources import RESOURCES
+from kueue_fast.cluster.kube.writer import Verb, Write, Writer
 from kueue_fast.lifecycle.finish import is_finished
 
 __all__ = ["StatusWriter"]
@@ -42,11 +43,14 @@ class StatusWriter:
     ) -> None:
         """Write what `build` makes of the Workload; `written` is called with it as it is then.
 
+        Where it finds nothing to do while a write of the Workload is not done yet, it is asked again after that write:
+        a victim may have been admitted a moment ago, and look as if it were evicted still.
+
         `failed` is called when it could not be written, or there was nothing to write: from the beginning, or after a
         conflict, since the Workload is another one by now, has ended, or is where it should be.
         """
         changed = build(workload)
-        if changed is None:
+        if changed is None and not self._writer.is_writing(key_of(workload)):
             return failed()
 
         def done(answer: asyncio.Future[bytes | None]) -> None:
@@ -59,7 +63,7 @@ class StatusWriter:
 
         self._writer.submit(self._write(workload, changed, build)).add_done_callback(done)
 
-    def _write(self, workload: Workload, changed: Workload, build: Build) -> Write:
+    def _write(self, workload: Workload, changed: Workload | None, build: Build) -> Write:
         def rebuild(newest: bytes) -> Write | None:
             current = decode(newest)
             assert isinstance(current, Workload)
@@ -68,5 +72,16 @@ class StatusWriter:
             again = build(current)
             return None if again is None else self._write(current, again, build)
 
+        if changed is None:
+            # Made from the newest object alone.
+            metadata = workload.metadata
+            return Write(
+                RESOURCES[Workload.KIND],
+                metadata.namespace,
+                metadata.name,
+                Verb.REPLACE,
+                subresource="status",
+                rebuild=rebuild,
+            )
         assert key_of(changed) == key_of(workload)
         return dataclasses.replace(workload_status.admission(changed), rebuild=rebuild)

@@ -153,6 +153,16 @@ class Engine:
         """The admission of a workload (`namespace/name`) could not be written: it waits again. Source: QC-136."""
         self._intake.forget(workload)
 
+    def preemption_failed(self, victim: str, preemptor: str) -> None:
+        """The eviction of a victim could not be written: the preemptor is looked at again, which issues it anew.
+
+        Source: QC-131, QC-146.
+        """
+        record = self._state.rows.records.get(victim)
+        if record is not None:
+            self._state.tables.workloads.evicting[record.row] = False
+        self._intake.retry(preemptor)
+
     def stand(self, workloads: Iterable[str]) -> None:
         """Those that were admitted and stand until the pods of others are ready: numbers say they wait (QC-132)."""
         self._state.standing = set(workloads)

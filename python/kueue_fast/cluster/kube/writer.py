@@ -130,6 +130,10 @@ class Writer:
         queue.append((write, future))
         return future
 
+    def is_writing(self, key: Key) -> bool:
+        """Whether a write of this object is not done yet: what is known of the object is about to change."""
+        return key in self._queues
+
     @property
     def pending(self) -> int:
         """Writes that are not done yet."""
