@@ -38,7 +38,7 @@ class StatusWriter:
         self,
         workload: Workload,
         build: Build,
-        written: Callable[[Workload], None] = lambda after: None,
+        written: Callable[[Workload], object] = lambda after: None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
         """Write what `build` makes of the Workload; `written` is called with it as it is then.
