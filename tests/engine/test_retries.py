@@ -87,14 +87,6 @@ def test_retry_all_asks_for_every_queue() -> None:
     assert engine.flush(at(21)) == 3
 
 
-@pytest.mark.parametrize(("flavor", "want"), [("spot", 3), ("none", 0)])
-def test_a_flavor_asks_for_the_queues_that_use_it(flavor: str, want: int) -> None:
-    engine = cluster()
-    engine.flush(at(20))
-    engine.retry_flavors([flavor])
-    assert engine.flush(at(21)) == want
-
-
 HELD = o.reserved(
     o.workload_json("held", "held", o.pod_set(cpu=1)), "c", ("main", 1, {"cpu": "spot"}, {"cpu": "1"})
 )

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from kueue_fast.api.core import Node, Pod
-from kueue_fast.api.kueue import ResourceFlavor, Topology
+from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
 from kueue_fast.lifecycle.topology_status import deletion_frees, is_used, reconcile_topology
 from kueue_fast.lifecycle.topology_triggers import (
     flavor_calls,
     flavors_of_node_change,
     freed_node,
     node_changed,
+    queues_of_nodes,
 )
 from tests.placed import UNCONSTRAINED, as_struct, pod
 
@@ -209,3 +210,26 @@ FREED: dict[str, tuple[Pod | None, Pod | None, str | None]] = {
 def test_pods_that_make_room(case: str) -> None:
     old, new, want = FREED[case]
     assert freed_node(old, new) == want
+
+
+def test_which_queues_room_on_a_node_concerns() -> None:
+    """Not those of flavors without a topology, or with one that is not there."""
+
+    def flavor(name: str, **spec: Any) -> Any:
+        return as_struct({"metadata": {"name": name}, "spec": spec}, ResourceFlavor)
+
+    def queue(name: str, *flavors: str) -> Any:
+        offered = [{"name": each, "resources": []} for each in flavors]
+        groups = [{"coveredResources": ["cpu"], "flavors": offered}]
+        return as_struct({"metadata": {"name": name}, "spec": {"resourceGroups": groups}}, ClusterQueue)
+
+    node = as_struct({"metadata": {"name": "n", "labels": {"rack": "r", "type": "a"}}}, Node)
+    flavors = [
+        flavor("here", topologyName="t", nodeLabels={"type": "a"}),
+        flavor("elsewhere", topologyName="t", nodeLabels={"type": "b"}),
+        flavor("lost", topologyName="gone"),
+        flavor("plain"),
+    ]
+    queues = [queue("q1", "plain", "here"), *(queue(each, each) for each in ("elsewhere", "lost", "plain"))]
+    assert queues_of_nodes([node], flavors, [topology()], queues) == {"q1"}
+    assert queues_of_nodes([], flavors, [topology()], queues) == set()

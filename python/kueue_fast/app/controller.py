@@ -13,6 +13,7 @@ import gc
 import logging
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -200,7 +201,7 @@ class Controller:
                     NodeFailures(self.cluster, writer, events, time.time_ns, NodeGates.read(self._gates)),
                     FreedNodes(
                         self.cluster,
-                        lambda flavors: scheduler.submit(lambda engine: engine.retry_flavors(flavors)),
+                        lambda queues: scheduler.submit(partial(Engine.retry_queues, cluster_queues=queues)),
                     ),
                 ]
             if self._jobs.elastic_jobs:

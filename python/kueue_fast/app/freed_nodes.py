@@ -7,11 +7,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from kueue_fast.api.core import Node, Pod
-from kueue_fast.api.kueue import ResourceFlavor, ResourceFlavorSpec, Topology, TopologySpec
+from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
 from kueue_fast.cluster.changes import Change, WatchEvent, describe, key_of
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.errors import InputError
-from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, flavors_of, freed_node
+from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, freed_node, queues_of_nodes
 from kueue_fast.model import times
 
 __all__ = ["FreedNodes"]
@@ -20,9 +20,12 @@ log = logging.getLogger("tas-non-tas-usage-controller")
 
 
 class FreedNodes:
-    """Calls `retry` in the next round with the flavors of nodes that are still there and have more room, if any."""
+    """Calls `retry` in the next round with the ClusterQueues whose flavors have a node with more room.
 
-    def __init__(self, cluster: KubeCluster, retry: Callable[[Sequence[str]], None]) -> None:
+    Only flavors with a topology count, and only nodes that are still there.
+    """
+
+    def __init__(self, cluster: KubeCluster, retry: Callable[[set[str]], None]) -> None:
         self._cluster = cluster
         self._retry = retry
         self._nodes: set[str] = set()
@@ -51,21 +54,11 @@ class FreedNodes:
         self._nodes.add(node)
 
     def _drain(self) -> None:
-        names, self._nodes = self._nodes, set()
-        nodes: list[Node | None] = [self._cluster.get(Node.KIND, None, name) for name in names]
-        found = flavors_of([node for node in nodes if node is not None], self._flavors())
-        if found:
-            self._retry(found)
-
-    def _flavors(self) -> dict[str, tuple[Mapping[str, str], Sequence[str]]]:
-        """Node labels and level keys of the flavors that have a Topology."""
-        found: dict[str, tuple[Mapping[str, str], Sequence[str]]] = {}
-        for flavor in self._cluster.list(ResourceFlavor.KIND):
-            spec: ResourceFlavorSpec = flavor.spec or ResourceFlavorSpec()
-            topology = (
-                self._cluster.get(Topology.KIND, None, spec.topology_name) if spec.topology_name else None
-            )
-            if topology is not None:
-                levels = [level.node_label for level in (topology.spec or TopologySpec()).levels or ()]
-                found[flavor.metadata.name] = spec.node_labels or {}, levels
-        return found
+        nodes, self._nodes = self._nodes, set()
+        get, every = self._cluster.get, self._cluster.list
+        there = [node for name in nodes if (node := get(Node.KIND, None, name)) is not None]
+        queues = queues_of_nodes(
+            there, every(ResourceFlavor.KIND), every(Topology.KIND), every(ClusterQueue.KIND)
+        )
+        if queues:
+            self._retry(queues)

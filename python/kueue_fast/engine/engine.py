@@ -212,9 +212,13 @@ class Engine:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
         self._state.retry_all()
 
-    def retry_flavors(self, flavors: Iterable[str]) -> None:
-        """Ask that the parked workloads of ClusterQueues that use one of these flavors are looked at again."""
-        self._state.retry_flavors(flavors)
+    def retry_queues(self, cluster_queues: Iterable[str]) -> None:
+        """The same of some ClusterQueues, by name."""
+        state = self._state
+        for name in cluster_queues:
+            entry = state.cluster_queues.get(name)
+            if entry is not None:
+                state.retries.request(entry.row, state.now_ns)
 
     def is_active(self, cluster_queue: str) -> bool:
         """Whether workloads of a ClusterQueue are looked at; False for one that is not known."""

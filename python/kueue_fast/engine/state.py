@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kueue_fast.api.configuration import Configuration, Resources
 from kueue_fast.api.kueue import AdmissionCheck, AdmissionCheckStrategyRule, ClusterQueueSpec
 from kueue_fast.api.meta import LabelSelector
@@ -17,7 +15,7 @@ from kueue_fast.arrays.tables import NONE, Tables
 from kueue_fast.arrays.templates import PodClasses
 from kueue_fast.arrays.topology import TopologyRows
 from kueue_fast.arrays.workloads import WorkloadRows
-from kueue_fast.engine.activity import READY, Activity, flavors_of
+from kueue_fast.engine.activity import READY, Activity
 from kueue_fast.engine.admission_fair_sharing import AdmissionFairness
 from kueue_fast.engine.retries import Retries
 from kueue_fast.model.features import FeatureGates
@@ -153,13 +151,6 @@ class State:
     def retry_all(self) -> None:
         """Ask that the parked workloads of every ClusterQueue are looked at again."""
         self.retries.request_all((entry.row for entry in self.cluster_queues.values()), self.now_ns)
-
-    def retry_flavors(self, flavors: Iterable[str]) -> None:
-        """Ask that the parked workloads of ClusterQueues that use one of these flavors are looked at again."""
-        wanted = set(flavors)
-        for entry in self.cluster_queues.values():
-            if not wanted.isdisjoint(flavors_of(entry.spec)):
-                self.retries.request(entry.row, self.now_ns)
 
     def names_topology(self, flavor: str) -> bool:
         """Whether a ResourceFlavor exists and names a Topology."""

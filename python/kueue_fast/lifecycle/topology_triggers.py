@@ -12,8 +12,9 @@ from fractions import Fraction
 from typing import Final
 
 from kueue_fast.api.core import Node, Pod
-from kueue_fast.api.kueue import ResourceFlavor
+from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
 from kueue_fast.api.meta import QuantityValue
+from kueue_fast.engine.activity import flavors_of
 from kueue_fast.model import times
 from kueue_fast.model.other_pods import occupied_node, pod_amounts
 from kueue_fast.model.quantities import as_fraction
@@ -23,10 +24,10 @@ __all__ = [
     "FREED_NODES_NS",
     "NODE_DELAY_NS",
     "flavor_calls",
-    "flavors_of",
     "flavors_of_node_change",
     "freed_node",
     "node_changed",
+    "queues_of_nodes",
 ]
 
 NODE_DELAY_NS: Final = times.SECOND
@@ -72,22 +73,13 @@ def flavors_of_node_change(
     `flavors` are the node labels and level keys of each flavor that has a Topology. Whether the node is ready does
     not matter. Source: TP-1903, TP-402.
     """
-    return (
-        flavors_of([node for node in (old, new) if node is not None], flavors)
-        if node_changed(old, new)
-        else []
-    )
-
-
-def flavors_of(
-    nodes: Iterable[Node], flavors: Mapping[str, tuple[Mapping[str, str], Sequence[str]]]
-) -> list[str]:
-    """Flavors that one of the nodes belongs to, sorted; `flavors` as above. Source: TP-1904."""
-    all_labels = [node.metadata.labels or {} for node in nodes]
+    if not node_changed(old, new):
+        return []
+    nodes = [node.metadata.labels or {} for node in (old, new) if node is not None]
     return sorted(
         name
         for name, (node_labels, levels) in flavors.items()
-        if any(belongs(labels, node_labels, levels) for labels in all_labels)
+        if any(belongs(labels, node_labels, levels) for labels in nodes)
     )
 
 
@@ -112,6 +104,33 @@ def freed_node(old: Pod | None, new: Pod | None) -> str | None:
         if resource in amounts
     )
     return before if lowered else None
+
+
+def queues_of_nodes(
+    nodes: Iterable[Node],
+    flavors: Iterable[ResourceFlavor],
+    topologies: Iterable[Topology],
+    queues: Iterable[ClusterQueue],
+) -> set[str]:
+    """ClusterQueues that offer a flavor with a topology to which one of the nodes belongs. Source: TP-1904."""
+    levels = {
+        each.metadata.name: [level.node_label for level in each.spec.levels or ()]
+        for each in topologies
+        if each.spec is not None
+    }
+    labels = [node.metadata.labels or {} for node in nodes]
+    offered = {
+        flavor.metadata.name
+        for flavor in flavors
+        if (spec := flavor.spec) is not None
+        and spec.topology_name in levels
+        and any(belongs(each, spec.node_labels or {}, levels[spec.topology_name]) for each in labels)
+    }
+    return {
+        queue.metadata.name
+        for queue in queues
+        if queue.spec is not None and not offered.isdisjoint(flavors_of(queue.spec))
+    }
 
 
 def _taints(flavor: ResourceFlavor) -> list[object]:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kueue_fast.api.core import Node, Pod
+from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
 from kueue_fast.cluster.memory import Change, MemoryCluster, WatchEvent
-from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, freed_node
+from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, freed_node, queues_of_nodes
 from kueue_fast.sim.clock import VirtualClock
 
 __all__ = ["FreedNodes"]
@@ -16,10 +17,12 @@ __all__ = ["FreedNodes"]
 class FreedNodes:
     """Calls `retry` at the next multiple of ten seconds after the start, if a node that is still there has more room.
 
-    Kueue asks only the ClusterQueues whose flavors the node belongs to; asking all of them costs a try and no more.
+    It is given the ClusterQueues of flavors with a topology to which such a node belongs.
     """
 
-    def __init__(self, cluster: MemoryCluster, clock: VirtualClock, retry: Callable[[], None]) -> None:
+    def __init__(
+        self, cluster: MemoryCluster, clock: VirtualClock, retry: Callable[[set[str]], None]
+    ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._retry = retry
@@ -40,5 +43,10 @@ class FreedNodes:
 
     def _drain(self, _: Any) -> None:
         nodes, self._nodes = self._nodes, set()
-        if any(self._cluster.get(Node.KIND, None, name) is not None for name in nodes):
-            self._retry()
+        get, every = self._cluster.get, self._cluster.list
+        there = [node for name in nodes if (node := get(Node.KIND, None, name)) is not None]
+        queues = queues_of_nodes(
+            there, every(ResourceFlavor.KIND), every(Topology.KIND), every(ClusterQueue.KIND)
+        )
+        if queues:
+            self._retry(queues)

@@ -26,7 +26,7 @@ __all__ = ["PlacedPods"]
 class PlacedPods:
     """Registers them in the order in which they have to hear of changes: `placements` first.
 
-    `retry` has what waits looked at again; `ledger` tells afterwards who sat where.
+    `retry` has what waits in ClusterQueues looked at again; `ledger` tells afterwards who sat where.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class PlacedPods:
         gates: FeatureGates,
         facts: Callable[[str, str, str], SimulationFacts],
         recorder: Recorder,
-        retry: Callable[[], None],
+        retry: Callable[[set[str]], None],
     ) -> None:
         self.placements = PlacementIndex(cluster)
         self.ledger = TopologyLedger(cluster, clock, self.placements)

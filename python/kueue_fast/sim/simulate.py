@@ -143,7 +143,7 @@ class Simulation:
             self._housekeeping,
         )
         self._pods = PlacedPods(
-            self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry_all
+            self.cluster, self.clock, self._gates, self._facts, self.recorder, self._retry
         )
         self._kinds = KindControllers(
             self.cluster,
@@ -311,9 +311,9 @@ class Simulation:
         namespace, _, name = requeued.workload.partition("/")
         self.recorder.event(events.pending(namespace, name, message, self.clock.now))
 
-    def _retry_all(self) -> None:
+    def _retry(self, queues: set[str]) -> None:
         self.engine.flush(self.clock.now)  # which is how it learns the time
-        self.engine.retry_all()
+        self.engine.retry_queues(queues)
 
     def _feed_engine(self, event: WatchEvent) -> None:
         obj = event.object
