@@ -34,7 +34,7 @@ class World:
         self.clock = VirtualClock(NOW)
         self.cluster = MemoryCluster(lambda: self.clock.now)
         self.recorder = Recorder(NOW, keep_events=True)
-        self.retries: list[int] = []
+        self.retries: list[tuple[int, set[str]]] = []
         self._facts = facts or {}
         self.pods = PlacedPods(
             self.cluster,
@@ -42,7 +42,7 @@ class World:
             FeatureGates(gates),
             lambda *key: self._facts.get(key, SimulationFacts()),
             self.recorder,
-            lambda: self.retries.append(self.clock.now - NOW),
+            lambda queues: self.retries.append((self.clock.now - NOW, queues)),
         )
 
     def node(self, name: str, *, rack: str = "r0", cpu: Any = 8, **more: Any) -> None:

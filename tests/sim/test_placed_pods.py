@@ -12,6 +12,7 @@ from kueue_fast.api.decode import decode_object
 from kueue_fast.api.kueue import Workload
 from kueue_fast.model.times import SECOND
 from kueue_fast.sim.manifest import Moment, SimulationFacts
+from tests.arrays import objects as o
 from tests.placed import GATE, HOSTNAME
 from tests.sim.pod_world import RACK, World
 
@@ -229,6 +230,14 @@ def test_a_pod_of_the_input(case: str) -> None:
 
 def test_room_that_others_leave_is_looked_at_every_ten_seconds() -> None:
     world = two_nodes()
+    for made in (
+        o.obj("Topology", "racks", {"levels": [{"nodeLabel": RACK}]}),
+        o.obj("ResourceFlavor", "placed", {"topologyName": "racks"}),
+        o.flavor("plain"),
+        o.cluster_queue("q", o.group(placed=[o.quota("cpu", 8)])),
+        o.cluster_queue("other", o.group(plain=[o.quota("cpu", 8)])),
+    ):
+        world.cluster.create(made)
     for name in ("a", "b", "c"):
         world.cluster.create(pod(name))
     world.cluster.create(pod("lost", nodeName="nowhere"))
@@ -241,7 +250,7 @@ def test_room_that_others_leave_is_looked_at_every_ten_seconds() -> None:
     world.run(25)
     world.cluster.delete(Pod.KIND, "ns", "c")
     world.run(25)
-    assert world.retries == [20 * SECOND, 70 * SECOND]
+    assert world.retries == [(20 * SECOND, {"q"}), (70 * SECOND, {"q"})]
 
 
 # ---- nodes that fail ----
