@@ -87,6 +87,14 @@ def test_retry_all_asks_for_every_queue() -> None:
     assert engine.flush(at(21)) == 3
 
 
+@pytest.mark.parametrize(("queue", "want"), [("c", 1), ("none", 0)])
+def test_one_queue_is_asked_for_by_name(queue: str, want: int) -> None:
+    engine = cluster()
+    engine.flush(at(20))
+    engine.retry_queues([queue])
+    assert engine.flush(at(21)) == want
+
+
 HELD = o.reserved(
     o.workload_json("held", "held", o.pod_set(cpu=1)), "c", ("main", 1, {"cpu": "spot"}, {"cpu": "1"})
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from kueue_fast.api.core import Node, Pod
 from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
