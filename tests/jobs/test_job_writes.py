@@ -36,3 +36,17 @@ def test_start_is_one_write():
     held = job(suspend=True)
     wanted = msgspec.structs.replace(held, spec=msgspec.structs.replace(held.spec, suspend=False))
     assert next_write(held, wanted) is wanted
+
+
+def test_the_template_waits_for_the_pods():
+    """Kubernetes v1.36 refuses another template as long as pods are active."""
+    held = job(suspend=True, **{STOPPING: "true"})
+    restored = PodTemplateSpec(metadata=ObjectMeta(name="", labels={"a": "b"}))
+    wanted = msgspec.structs.replace(held, spec=msgspec.structs.replace(held.spec, template=restored))
+    active = msgspec.structs.replace(held.status, active=2)
+    busy, wanted_busy = (msgspec.structs.replace(each, status=active) for each in (held, wanted))
+    assert next_write(busy, wanted_busy) is busy
+    assert next_write(held, wanted) is wanted
+    # The mark may go at once where the template is as it was.
+    bare = msgspec.structs.replace(busy, metadata=msgspec.structs.replace(busy.metadata, annotations={}))
+    assert next_write(busy, bare) is bare

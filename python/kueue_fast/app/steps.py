@@ -93,7 +93,7 @@ class Steps:
                 break
             written = self._carry_out(key, action)
             futures += written
-            if written and isinstance(action, reconciler.UpdateJob):
+            if isinstance(action, reconciler.UpdateJob) and (written or self._waits_for_pods(action.job)):
                 futures += self._after(key, action.job, written, actions[number + 1 :])
                 break
         if futures:
@@ -115,6 +115,11 @@ class Steps:
             await asyncio.gather(*(future for action in actions for future in self._carry_out(key, action)))
 
         return [asyncio.ensure_future(rest())]
+
+    def _waits_for_pods(self, job: Any) -> bool:
+        """Whether the next write of a Job has to wait until its pods are gone; the watch brings it back then."""
+        known = self._known(job)
+        return isinstance(known, Job) and known != job and next_write(known, job) is known
 
     def _then(
         self, key: Key, written: Sequence[asyncio.Future[Any]], actions: Sequence[GroupAction]
