@@ -35,6 +35,9 @@ WHO_REPLACES: Final = (
 HELD_AT_LAST: Final = (
     "the submitter of a RayJob that has just ended is held, if Kueue sees it before it is gone"
 )
+LAST_TRY: Final = (
+    "a Workload that comes as its ClusterQueue is stopped is tried once, or was not in time for that"
+)
 RIGID: Final = "(filler|partial|rigid|urgent)"
 BATCH: Final = "0[12]-batch-jobs.*"
 ELASTIC: Final = "0[56]-elastic-.*"
@@ -52,6 +55,24 @@ CHANGES: Final = (
         HELD_AT_LAST,
         "03-rayjob.*",
         r"> events > Job/(dev|prod)-\d Normal Suspended \(batch/job-kueue-controller\)",
+        sometimes=True,
+    ),
+    Change(
+        "a webhook of upstream's manager, which has just started, does not know a Job yet whose pods are made",
+        "03-rayjob.*",
+        r"> events > Job/(dev|prod)-\d Warning FailedCreate .* admission webhook .* not found$",
+        sometimes=True,
+    ),
+    Change(
+        LAST_TRY,
+        "15-stop-policy",
+        r"> Workload/team-a/job-late-#1 > status > resourceRequests$",
+        sometimes=True,
+    ),
+    Change(
+        LAST_TRY,
+        "15-stop-policy",
+        r"> events > Workload/job-late-#1 Warning Pending .* is inactive$",
         sometimes=True,
     ),
     Change(
