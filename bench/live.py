@@ -29,6 +29,7 @@ import yaml
 
 from bench import live_requests
 from kueue_fast.cluster.kube.credentials import Credentials
+from kueue_fast.cluster.kube.errors import ServerError
 from kueue_fast.cluster.kube.transport import JSON_PATCH, MERGE_PATCH, Connection, ConnectionSettings
 from tests.controlplane.kueue_manager import KueueManager
 from tests.controlplane.plane import ControlPlane
@@ -40,6 +41,7 @@ NAMESPACE = "load"
 FLAVOR = "load"
 WRITERS = 16
 QUIET_S = 3.0
+DELETIONS = 20
 COLUMNS = (
     "side",
     "limits",
@@ -259,12 +261,22 @@ class Load:
         lists += [f"{KUEUE}/{each}" for each in ("clusterqueues", "resourceflavors")]
         events = [f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"]
         for path in lists + events:
-            await self._connection.request("DELETE", path, timeout_s=300)
+            await self._delete_all(path)
         for path in lists[1:]:
             left = msgspec.json.decode(await self._connection.request("GET", path))["items"]
             await self._many(
                 [("PATCH", f"{path}/{each['metadata']['name']}", release, MERGE_PATCH) for each in left]
             )
+
+    async def _delete_all(self, path: str) -> None:
+        # Of very many objects the server deletes as many as it can within its own limit of time.
+        for attempt in range(DELETIONS):
+            try:
+                await self._connection.request("DELETE", path, timeout_s=300)
+                return
+            except ServerError:
+                if attempt == DELETIONS - 1:
+                    raise
 
     async def _make(self, path: str, manifest: dict[str, Any], name: str) -> None:
         version = "v1" if path.startswith("/api/") else "kueue.x-k8s.io/v1beta2"
