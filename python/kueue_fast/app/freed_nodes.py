@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from kueue_fast.api.core import Node, Pod
-from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
+from kueue_fast.api.core import Pod
 from kueue_fast.cluster.changes import Change, WatchEvent, describe, key_of
 from kueue_fast.cluster.kube.cluster import KubeCluster
 from kueue_fast.errors import InputError
-from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, freed_node, queues_of_nodes
+from kueue_fast.lifecycle.topology_triggers import FREED_NODES_NS, freed_node, queues_of_freed_nodes
 from kueue_fast.model import times
 
 __all__ = ["FreedNodes"]
@@ -55,10 +54,6 @@ class FreedNodes:
 
     def _drain(self) -> None:
         nodes, self._nodes = self._nodes, set()
-        get, every = self._cluster.get, self._cluster.list
-        there = [node for name in nodes if (node := get(Node.KIND, None, name)) is not None]
-        queues = queues_of_nodes(
-            there, every(ResourceFlavor.KIND), every(Topology.KIND), every(ClusterQueue.KIND)
-        )
+        queues = queues_of_freed_nodes(nodes, self._cluster)
         if queues:
             self._retry(queues)

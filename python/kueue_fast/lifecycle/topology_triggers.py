@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final, Protocol
 
 from kueue_fast.api.core import Node, Pod
 from kueue_fast.api.kueue import ClusterQueue, ResourceFlavor, Topology
@@ -27,6 +27,7 @@ __all__ = [
     "flavors_of_node_change",
     "freed_node",
     "node_changed",
+    "queues_of_freed_nodes",
     "queues_of_nodes",
 ]
 
@@ -34,6 +35,16 @@ NODE_DELAY_NS: Final = times.SECOND
 """How long a change of a node waits for others before its flavors are looked at."""
 FREED_NODES_NS: Final = 10 * times.SECOND
 """How often the nodes that pods have left are gone through."""
+
+
+class ObjectView(Protocol):
+    """Objects by kind, live or simulated."""
+
+    def get(self, kind: str, namespace: str | None, name: str) -> Any | None:
+        """The object, or None."""
+
+    def list(self, kind: str) -> Iterable[Any]:
+        """All objects of a kind."""
 
 
 def flavor_calls(old: ResourceFlavor | None, new: ResourceFlavor | None) -> bool:
@@ -131,6 +142,14 @@ def queues_of_nodes(
         for queue in queues
         if queue.spec is not None and not offered.isdisjoint(flavors_of(queue.spec))
     }
+
+
+def queues_of_freed_nodes(names: Iterable[str], view: ObjectView) -> set[str]:
+    """The same of nodes by name, as far as they are still there. Source: TP-1904."""
+    nodes = [node for name in names if (node := view.get(Node.KIND, None, name)) is not None]
+    return queues_of_nodes(
+        nodes, view.list(ResourceFlavor.KIND), view.list(Topology.KIND), view.list(ClusterQueue.KIND)
+    )
 
 
 def _taints(flavor: ResourceFlavor) -> list[object]:
